@@ -1,0 +1,74 @@
+// Package golden replays recorded results of the reference implementations
+// against this library. The same replays serve the tests of the packages and
+// the command that a user runs over a file of their own.
+package golden
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Failure is one recorded result that this library did not reproduce.
+type Failure struct {
+	Trace string // id of the trace or of the vector
+	Op    int    // place of the operation in the trace, from 0; -1 for a vector
+	Field string // what was compared
+	Want  string // as recorded
+	Got   string // as produced here
+}
+
+func (f Failure) String() string {
+	where := f.Trace
+	if f.Op >= 0 {
+		where = fmt.Sprintf("%s op %d", f.Trace, f.Op)
+	}
+	return fmt.Sprintf("%s: %s: expected %s, got %s", where, f.Field, f.Want, f.Got)
+}
+
+// Report counts the vectors or operations of one file that came out as
+// recorded, and lists everything that did not.
+type Report struct {
+	Passed   int // vectors or operations without a failure
+	Failed   int // vectors or operations with at least one
+	Failures []Failure
+}
+
+// Case compares the results of one vector or operation and enters it into the
+// report when it is done.
+type Case struct {
+	report   *Report
+	trace    string
+	op       int
+	failures int
+}
+
+// Case starts the comparison of operation op of a trace; op is -1 for a vector.
+func (r *Report) Case(trace string, op int) *Case {
+	return &Case{report: r, trace: trace, op: op}
+}
+
+// Equal compares one field. It says whether the two are deeply equal.
+func (c *Case) Equal(field string, want, got any) bool {
+	if reflect.DeepEqual(want, got) {
+		return true
+	}
+	c.Fail(field, fmt.Sprintf("%v", want), fmt.Sprintf("%v", got))
+	return false
+}
+
+// Fail records that a field differs.
+func (c *Case) Fail(field, want, got string) {
+	c.failures++
+	c.report.Failures = append(c.report.Failures, Failure{
+		Trace: c.trace, Op: c.op, Field: field, Want: want, Got: got,
+	})
+}
+
+// Done counts the case as passed or failed.
+func (c *Case) Done() {
+	if c.failures > 0 {
+		c.report.Failed++
+		return
+	}
+	c.report.Passed++
+}
