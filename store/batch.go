@@ -1,0 +1,165 @@
+package store
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+)
+
+// Block is the rows of one hash block of tokens.
+type Block struct {
+	Hash blockhash.Hash
+	Rows []byte // exactly BlockBytes long; Put copies it and keeps no reference
+}
+
+// Batch is what one [Store.Put] does as a whole. All lists are in prefix order,
+// head first, and each may be empty.
+type Batch struct {
+	// Generation is the generation the batch belongs to. A batch of another one
+	// than the store's is refused.
+	Generation uint64
+
+	// Blocks are published. Of blocks with the same hash the place of the first
+	// and the rows of the last count.
+	Blocks []Block
+
+	// Retain raises the count of each hash by one per mention, whether its block
+	// is stored or not.
+	Retain []blockhash.Hash
+
+	// Release lowers the count of each hash by one per mention. Each has to be
+	// retained often enough, the batch's own retains included.
+	Release []blockhash.Hash
+}
+
+// PutResult says what became of the distinct blocks of a batch.
+type PutResult struct {
+	Stored    int // blocks that are stored now and were not before
+	Present   int // blocks that were stored already: only their recency changed
+	Conflicts int // of the blocks present, those with other bytes; known with Verify only
+	Dropped   int // blocks that gave way to the rest of their own batch: released in it, and not stored
+	Evicted   int // blocks stored before that gave way
+}
+
+// staged is a batch prepared for the store: one item for each distinct block,
+// and room for what Put finds out on the way. It is reused from put to put.
+type staged struct {
+	items       []item
+	cells       []int32 // item number + 1 by hash, as in index
+	retainTags  []uint32
+	releaseTags []uint32
+
+	retains   []counter // where the count of each retain is
+	releases  []counter // likewise, in the order in which they are counted
+	terminals []counter // counts that reached zero, in that order
+	victims   []int32   // slots to evict
+	absent    int       // items that are not stored yet
+}
+
+// item is a distinct block of a batch.
+type item struct {
+	first   int32 // place of its first mention in the batch
+	last    int32 // place of its last mention, whose rows count
+	tag     uint32
+	slot    int32 // where it is or will be stored, 0 as long as that is nowhere
+	refs    int32 // its count, while it is not stored
+	stored  bool  // it was stored before
+	dropped bool  // it gives way to the rest of the batch
+	sum     uint64
+}
+
+// stage checks what can be checked of a batch without looking at the store, and
+// finds its distinct blocks.
+func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
+	for i := range b.Blocks {
+		block := &b.Blocks[i]
+		if block.Hash.IsZero() {
+			return s.hashError("put", auxerrors.ErrInvalidHash, block.Hash, i)
+		}
+		if len(block.Rows) != s.blockBytes {
+			err := s.hashError("put", auxerrors.ErrPayloadSize, block.Hash, i)
+			err.Detail = fmt.Sprintf("%d bytes, want %d", len(block.Rows), s.blockBytes)
+			return err
+		}
+	}
+	if err := s.stageTags("retain", &p.retainTags, b.Retain); err != nil {
+		return err
+	}
+	if err := s.stageTags("release", &p.releaseTags, b.Release); err != nil {
+		return err
+	}
+	p.stageItems(s, b.Blocks)
+	if s.verify {
+		for i := range p.items {
+			p.items[i].sum = xxhash.Sum64(b.Blocks[p.items[i].last].Rows)
+		}
+	}
+	return nil
+}
+
+func (s *Store) stageTags(op string, tags *[]uint32, hashes []blockhash.Hash) *auxerrors.BlockObjectStoreError {
+	*tags = (*tags)[:0]
+	for i := range hashes {
+		if hashes[i].IsZero() {
+			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
+		}
+		*tags = append(*tags, s.tag(&hashes[i]))
+	}
+	return nil
+}
+
+func (p *staged) stageItems(s *Store, blocks []Block) {
+	p.items = p.items[:0]
+	p.resetCells(len(blocks))
+	for i := range blocks {
+		tag := s.tag(&blocks[i].Hash)
+		at := p.cellOf(tag, &blocks[i].Hash, blocks)
+		if p.cells[at] != 0 {
+			p.items[p.cells[at]-1].last = int32(i)
+			continue
+		}
+		p.items = append(p.items, item{first: int32(i), last: int32(i), tag: tag})
+		p.cells[at] = int32(len(p.items))
+	}
+}
+
+// resetCells empties the table and makes it at least twice as large as the
+// number of blocks: a power of two.
+func (p *staged) resetCells(blocks int) {
+	size := 1 << bits.Len(uint(2*blocks))
+	if cap(p.cells) < size {
+		p.cells = make([]int32, size)
+		return
+	}
+	p.cells = p.cells[:size]
+	clear(p.cells)
+}
+
+// cellOf is the cell of a hash, or the empty one where it belongs.
+func (p *staged) cellOf(tag uint32, hash *blockhash.Hash, blocks []Block) int {
+	mask := len(p.cells) - 1
+	for at := int(tag) & mask; ; at = (at + 1) & mask {
+		number := p.cells[at]
+		if number == 0 {
+			return at
+		}
+		it := &p.items[number-1]
+		if it.tag == tag && blocks[it.first].Hash == *hash {
+			return at
+		}
+	}
+}
+
+// itemOf is the number of the item with this hash, -1 if there is none.
+func (p *staged) itemOf(tag uint32, hash *blockhash.Hash, blocks []Block) int32 {
+	return p.cells[p.cellOf(tag, hash, blocks)] - 1
+}
+
+// hashError is an error about one hash of a list.
+func (s *Store) hashError(op string, reason error, hash blockhash.Hash, at int) *auxerrors.BlockObjectStoreError {
+	return &auxerrors.BlockObjectStoreError{Op: op, Reason: reason, Hash: hash.Bytes(), Index: at, Limit: s.slots.total}
+}

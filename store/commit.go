@@ -1,0 +1,156 @@
+package store
+
+import "github.com/auxoutput/auxoutput/blockhash"
+
+// commit carries out a batch that was admitted. Nothing here can fail.
+func (s *Store) commit(p *staged, b *Batch) PutResult {
+	var result PutResult
+	for i := range p.items {
+		if it := &p.items[i]; it.stored {
+			s.recency.nodes[it.slot].flags &^= doomed // brought back
+		}
+	}
+	for _, slot := range p.victims {
+		if s.recency.nodes[slot].is(doomed) {
+			s.depart(slot, removed)
+			s.counts.removed++
+			continue
+		}
+		s.depart(slot, evicted)
+		result.Evicted++
+	}
+	s.forgetVictims(p, &result)
+	for _, c := range p.retains {
+		if c.kind == ofNode && s.recency.nodes[c.at].refs > 0 {
+			s.hold(c.at)
+		}
+	}
+	for i := range p.items {
+		it := &p.items[i]
+		if it.stored {
+			continue
+		}
+		hash := &b.Blocks[it.first].Hash
+		if at, ok := s.pending.find(hash); ok {
+			s.pending.remove(at) // its count is the item's
+		}
+		if !it.dropped {
+			s.occupy(it, hash)
+			result.Stored++
+		}
+	}
+	for i := len(p.items) - 1; i >= 0; i-- {
+		if it := &p.items[i]; !it.dropped {
+			s.freshen(it.slot)
+		}
+	}
+	for _, c := range p.terminals {
+		s.release(p, c)
+	}
+	s.dropSpentPending(p)
+
+	s.counts.puts++
+	s.counts.stored += uint64(result.Stored)
+	s.counts.present += uint64(result.Present)
+	s.counts.conflicts += uint64(result.Conflicts)
+	s.counts.dropped += uint64(result.Dropped)
+	s.counts.evicted += uint64(result.Evicted)
+	return result
+}
+
+// forgetVictims counts what is present and what is dropped, and takes everything
+// that names a victim's slot out of the plan before the slot is used again.
+func (s *Store) forgetVictims(p *staged, result *PutResult) {
+	for i := range p.items {
+		it := &p.items[i]
+		switch {
+		case it.dropped:
+			result.Dropped++
+		case it.stored:
+			result.Present++
+			it.dropped = !s.recency.nodes[it.slot].is(live)
+			if s.verify && s.memory.sums[it.slot] != it.sum {
+				result.Conflicts++
+			}
+		}
+	}
+	kept := p.terminals[:0]
+	for _, c := range p.terminals {
+		if n := s.nodeOf(c); n == nil || n.is(live) {
+			kept = append(kept, c)
+		}
+	}
+	p.terminals = kept
+}
+
+// depart takes a block out of the store. Its slot is free at once, or as soon as
+// the copies and views that have begun are through with it.
+func (s *Store) depart(slot int32, why departure) {
+	n := &s.recency.nodes[slot]
+	s.departed.add(fingerprint(s.generation, n.tag, &n.hash), why)
+	s.index.remove(n.tag, slot)
+	if n.is(listed) {
+		s.recency.unlink(slot)
+	}
+	if n.is(retained) {
+		s.retains--
+	}
+	s.slots.leave(slot)
+}
+
+// hold keeps a block whose count is above zero from being evicted.
+func (s *Store) hold(slot int32) {
+	n := &s.recency.nodes[slot]
+	if n.is(listed) {
+		s.recency.unlink(slot)
+	}
+	if !n.is(retained) {
+		n.flags |= retained
+		s.retains++
+	}
+}
+
+// occupy gives a new block a slot. Its rows are copied in later; until then it
+// is found, but not read.
+func (s *Store) occupy(it *item, hash *blockhash.Hash) {
+	it.slot = s.slots.take()
+	s.recency.nodes[it.slot] = node{hash: *hash, tag: it.tag, flags: live | filling, refs: it.refs, busy: 1}
+	if s.verify {
+		s.memory.sums[it.slot] = it.sum
+	}
+	s.index.insert(it.tag, it.slot)
+	if it.refs > 0 {
+		s.hold(it.slot)
+	}
+}
+
+// freshen makes a block the newest, unless it is held and so has no place.
+func (s *Store) freshen(slot int32) {
+	n := &s.recency.nodes[slot]
+	switch {
+	case n.is(listed):
+		s.recency.touch(slot)
+	case !n.held():
+		s.recency.pushNewest(slot)
+	}
+}
+
+// release ends the hold on a block whose count has reached zero.
+func (s *Store) release(p *staged, c counter) {
+	slot := c.at
+	switch c.kind {
+	case ofPending:
+		return
+	case ofItem:
+		if p.items[c.at].dropped {
+			return
+		}
+		slot = p.items[c.at].slot
+	}
+	n := &s.recency.nodes[slot]
+	if n.is(retained) {
+		n.flags &^= retained
+		s.retains--
+	}
+	s.freshen(slot)
+}

@@ -1,0 +1,64 @@
+//go:build unix && !race
+
+package arena
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const offHeap = true
+
+// New reserves size bytes, size > 0. With hugePages the system is advised to
+// back the region with huge pages where it can; advice that it does not take is
+// no error, as many kernels are built or set up without them.
+func New(size int, hugePages bool) (*Region, error) {
+	length, skip := size, 0
+	if size >= HugePage {
+		if length = size + HugePage; length < size {
+			return nil, fmt.Errorf("mapping %d bytes: beyond the address space", size)
+		}
+	}
+	raw, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|noReserve)
+	if err != nil {
+		return nil, fmt.Errorf("mapping %d bytes: %w", length, err)
+	}
+	if size >= HugePage {
+		skip = alignedStart(uintptr(unsafe.Pointer(&raw[0])))
+	}
+	r := &Region{raw: raw, bytes: raw[skip : skip+size : skip+size]}
+	if hugePages && size >= HugePage {
+		// Whole huge pages only: one that reached past the end would make the
+		// region resident beyond its size.
+		adviseHugePages(r.bytes[:size&^(HugePage-1)])
+	}
+	return r, nil
+}
+
+// Release gives the memory back. The region's bytes must not be used any more.
+func (r *Region) Release() error {
+	if r.raw == nil {
+		return nil
+	}
+	raw := r.raw
+	r.raw, r.bytes = nil, nil
+	if err := unix.Munmap(raw); err != nil {
+		return fmt.Errorf("unmapping %d bytes: %w", len(raw), err)
+	}
+	return nil
+}
+
+// Populate makes the whole region resident now, so that a lack of memory shows
+// here and not at a first write later on. Call it before anything is written.
+func (r *Region) Populate() error {
+	for rest := r.bytes; len(rest) > 0; {
+		step := rest[:min(len(rest), populateStep)]
+		if err := populate(step); err != nil {
+			return fmt.Errorf("populating %d bytes: %w", len(r.bytes), err)
+		}
+		rest = rest[len(step):]
+	}
+	return nil
+}

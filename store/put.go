@@ -1,0 +1,103 @@
+package store
+
+import (
+	"sync"
+
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+)
+
+var stagedPool = sync.Pool{New: func() any { return new(staged) }}
+
+// Put does what a batch says, as one step:
+//
+//  1. Check everything. What is wrong is returned as a
+//     [auxerrors.BlockObjectStoreError], and nothing has changed: ErrClosed,
+//     ErrGeneration, ErrPayloadSize, ErrInvalidHash, ErrNotRetained, or
+//     ErrCannotFit if there is no room even after evicting all that may go.
+//  2. Retain, then release. Hashes whose count reaches zero are terminal.
+//  3. Each distinct block becomes newest; one that is present keeps its bytes.
+//  4. Terminal hashes that are present become newest, newer than the blocks.
+//  5. The oldest blocks are evicted until the rest fits. Spared are retained and
+//     viewed blocks, and the batch's own unless they are terminal: such a block
+//     may be its own victim and is then not stored ([PutResult.Dropped]).
+//
+// Rows are copied in after that, outside the lock; who reads such a block
+// meanwhile waits for it. Put returns when the copies are done.
+//
+// The order is that of vLLM's store (put: retain, release, insert, terminal
+// move, evict, write), but a failure rolls everything back.
+func (s *Store) Put(batch Batch) (PutResult, error) {
+	p := stagedPool.Get().(*staged)
+	defer stagedPool.Put(p)
+
+	fault := s.stage(p, &batch)
+
+	s.mu.Lock()
+	if fault == nil {
+		fault = s.admit(p, &batch)
+	}
+	if fault != nil {
+		s.counts.refusedPuts++
+		fault.Used = s.slots.used
+		s.mu.Unlock()
+		return PutResult{}, fault
+	}
+	result := s.commit(p, &batch)
+	if result.Stored == 0 {
+		s.mu.Unlock()
+		return result, nil
+	}
+	s.inFlight++
+	s.mu.Unlock()
+
+	for i := range p.items {
+		if it := &p.items[i]; !it.stored && !it.dropped {
+			copy(s.rows(it.slot), batch.Blocks[it.last].Rows)
+		}
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range p.items {
+		if it := &p.items[i]; !it.stored && !it.dropped {
+			s.recency.nodes[it.slot].flags &^= filling
+			s.slots.unpinCopy(it.slot)
+		}
+	}
+	s.inFlight--
+	s.notify()
+	return result, nil
+}
+
+// admit checks a batch against the store and decides what has to go. It leaves
+// the counts changed when it succeeds, and everything as it was when not.
+func (s *Store) admit(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
+	for {
+		if s.closed {
+			return &auxerrors.BlockObjectStoreError{Op: "put", Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}
+		}
+		if b.Generation != s.generation {
+			return s.generationError("put", b.Generation)
+		}
+		s.resolve(p, b)
+		fault := s.count(p, b)
+		soon := false
+		if fault == nil {
+			fault, soon = s.makeRoom(p)
+		}
+		s.unmark(p)
+		if fault == nil && !soon {
+			return nil
+		}
+		s.uncount(p)
+		if fault != nil {
+			return fault
+		}
+		// A slot that has to go is still being copied. Copies end by themselves;
+		// reads that have not begun wait until this put has had its turn.
+		s.stuckPuts++
+		s.wait()
+		s.stuckPuts--
+		s.notify()
+	}
+}

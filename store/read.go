@@ -1,0 +1,194 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+)
+
+// found is where the blocks of a read are. It is reused from read to read.
+type found struct {
+	tags  []uint32
+	slots []int32
+}
+
+var foundPool = sync.Pool{New: func() any { return new(found) }}
+
+// anyGeneration lets a read go ahead in whatever generation the store is.
+const anyGeneration = math.MaxUint64
+
+// Get appends the rows of the blocks to dst, in the order given: len(hashes) x
+// BlockBytes bytes, all of them or none. A hash may occur more than once. On
+// success every block becomes newest, the last of the list first, so that the
+// head of a chain ends newest.
+//
+// On error dst is returned as it was. The error is a
+// [auxerrors.BlockObjectStoreError]: ErrEvicted, ErrRemoved or ErrNeverStored
+// (all of them ErrAbsent), naming the first hash that is absent; ErrCorrupt with
+// the verify option; ErrInvalidHash; ErrClosed.
+func (s *Store) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
+	return s.get(dst, hashes, anyGeneration)
+}
+
+func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]byte, error) {
+	if len(hashes) > (math.MaxInt-len(dst))/s.blockBytes {
+		return dst, &auxerrors.BlockObjectStoreError{
+			Op: "get", Reason: auxerrors.ErrTooLarge, Index: -1, Limit: s.slots.total,
+			Detail: fmt.Sprintf("%d blocks of %d bytes", len(hashes), s.blockBytes),
+		}
+	}
+	f := foundPool.Get().(*found)
+	defer foundPool.Put(f)
+	if fault := s.acquire("get", hashes, f, generation, (*Store).pinCopy); fault != nil {
+		return dst, fault
+	}
+	fault := s.check("get", hashes, f.slots)
+	out := dst
+	if fault == nil {
+		out = slices.Grow(dst, len(hashes)*s.blockBytes)
+		for rest := f.slots; len(rest) > 0; {
+			n := neighbours(rest)
+			out = append(out, s.run(rest[0], n)...)
+			rest = rest[n:]
+		}
+	}
+	s.mu.Lock()
+	for _, slot := range f.slots {
+		s.slots.unpinCopy(slot)
+	}
+	s.endRead(len(hashes), fault)
+	s.mu.Unlock()
+	if fault != nil {
+		return dst, fault
+	}
+	return out, nil
+}
+
+// acquire finds all blocks of a read and pins them, or none.
+func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, int32)) *auxerrors.BlockObjectStoreError {
+	f.tags, f.slots = f.tags[:0], f.slots[:0]
+	for i := range hashes {
+		if hashes[i].IsZero() {
+			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
+		}
+		f.tags = append(f.tags, s.tag(&hashes[i]))
+	}
+	f.slots = slices.Grow(f.slots, len(hashes))[:len(hashes)]
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if s.closed {
+			return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}
+		}
+		if generation != anyGeneration && generation != s.generation {
+			return s.generationError(op, generation)
+		}
+		absent, soon := s.locate(hashes, f)
+		if absent >= 0 {
+			return s.absentError(op, hashes, f.tags, absent)
+		}
+		if !soon && s.stuckPuts == 0 {
+			break
+		}
+		s.wait()
+	}
+	for i := len(f.slots) - 1; i >= 0; i-- {
+		pin(s, f.slots[i])
+	}
+	s.inFlight++
+	return nil
+}
+
+// locate looks up all hashes: first the cells, then the nodes, so that within a
+// pass the cache misses of different hashes overlap. It returns the index of the
+// first absent one, or -1; soon means that rows are still being copied in.
+func (s *Store) locate(hashes []blockhash.Hash, f *found) (absent int, soon bool) {
+	for i, tag := range f.tags {
+		f.slots[i] = s.index.candidate(tag)
+	}
+	nodes := s.recency.nodes
+	for i := range hashes {
+		slot := f.slots[i]
+		if slot != 0 && nodes[slot].hash != hashes[i] {
+			slot = s.index.find(f.tags[i], &hashes[i])
+			f.slots[i] = slot
+		}
+		if slot == 0 {
+			return i, false
+		}
+		soon = soon || nodes[slot].is(filling)
+	}
+	return -1, soon
+}
+
+// pinCopy makes a block newest and keeps its slot from being reused.
+func (s *Store) pinCopy(slot int32) {
+	n := &s.recency.nodes[slot]
+	n.busy++
+	if n.is(listed) {
+		s.recency.touch(slot)
+	}
+}
+
+// endRead accounts for a read whose pins are gone.
+func (s *Store) endRead(blocks int, fault *auxerrors.BlockObjectStoreError) {
+	if fault != nil {
+		s.counts.corrupt++
+		fault.Used = s.slots.used
+	} else {
+		s.counts.reads++
+		s.counts.blocksRead += uint64(blocks)
+	}
+	s.inFlight--
+	s.notify()
+}
+
+// check compares pinned blocks with their checksums, if the store keeps any.
+func (s *Store) check(op string, hashes []blockhash.Hash, slots []int32) *auxerrors.BlockObjectStoreError {
+	if !s.verify {
+		return nil
+	}
+	for i, slot := range slots {
+		if xxhash.Sum64(s.rows(slot)) != s.memory.sums[slot] {
+			fault := s.hashError(op, auxerrors.ErrCorrupt, hashes[i], i)
+			fault.Advice = "something wrote into the store's memory; remove the block and publish it again"
+			return fault
+		}
+	}
+	return nil
+}
+
+// absentError says which block is absent and why, as far as that is known.
+func (s *Store) absentError(op string, hashes []blockhash.Hash, tags []uint32, at int) *auxerrors.BlockObjectStoreError {
+	fault := s.hashError(op, auxerrors.ErrNeverStored, hashes[at], at)
+	fault.Used = s.slots.used
+	switch s.departed.why(fingerprint(s.generation, tags[at], &hashes[at])) {
+	case evicted:
+		s.counts.evictedMiss++
+		fault.Reason = auxerrors.ErrEvicted
+		fault.Advice = fmt.Sprintf("increase max_bytes (now %d): a KV cache hit needs rows that are kept as long as the KV block", s.maxBytes)
+	case removed:
+		s.counts.removedMiss++
+		fault.Reason = auxerrors.ErrRemoved
+	default:
+		s.counts.neverStored++
+		if s.slots.free() == 0 {
+			fault.Advice = fmt.Sprintf("if it was stored long ago, increase max_bytes (now %d)", s.maxBytes)
+		}
+	}
+	return fault
+}
+
+func (s *Store) generationError(op string, generation uint64) *auxerrors.BlockObjectStoreError {
+	return &auxerrors.BlockObjectStoreError{
+		Op: op, Reason: auxerrors.ErrGeneration, Index: -1, Used: s.slots.used, Limit: s.slots.total,
+		Detail: fmt.Sprintf("of generation %d, store in %d", generation, s.generation),
+	}
+}
