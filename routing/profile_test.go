@@ -67,12 +67,15 @@ func TestAProfileThatCannotBeIsRefused(t *testing.T) {
 func TestABlockThatCannotBeIsRefused(t *testing.T) {
 	p, err := routing.NewProfile(48, 8, 128)
 	require.NoError(t, err)
-	for tokens, reason := range map[int]error{
-		0: auxerrors.ErrTooSmall, -16: auxerrors.ErrTooSmall,
-		math.MaxInt32: auxerrors.ErrTooLarge, math.MaxInt: auxerrors.ErrTooLarge,
+	for _, tc := range []struct {
+		tokens int
+		reason error
+	}{
+		{0, auxerrors.ErrTooSmall}, {-16, auxerrors.ErrTooSmall},
+		{math.MaxInt32, auxerrors.ErrTooLarge}, {math.MaxInt, auxerrors.ErrTooLarge},
 	} {
-		_, err := p.BlockBytes(tokens)
-		require.ErrorIs(t, err, reason, "%d tokens", tokens)
+		_, err := p.BlockBytes(tc.tokens)
+		require.ErrorIs(t, err, tc.reason, "%d tokens", tc.tokens)
 	}
 }
 
