@@ -1,0 +1,80 @@
+package prefixcache
+
+// register files the full blocks of a request under their hashes, as far as
+// tokens are scheduled and hashed. Only known tokens are.
+func (c *Cache) register(r *Request) {
+	if c.cfg.DisableCaching {
+		return
+	}
+	end := min(r.computed, len(r.Hashes)*c.cfg.HashTokens)
+	aligned := end - end%c.cfg.SchedulerTokens
+	for i := range c.groups {
+		g, t := &c.groups[i], &r.tables[i]
+		limit := end
+		if len(c.groups) > 1 {
+			// Hits end on scheduler boundaries, and EAGLE gives up one block
+			// after that.
+			limit = min(end, aligned+g.eagleBlocks()*g.BlockTokens)
+		}
+		c.registerFull(r, g, t, limit/g.BlockTokens)
+		c.registerPartial(r, g, t, limit)
+	}
+}
+
+// registerFull files the blocks before block end that were not looked at yet.
+func (c *Cache) registerFull(r *Request, g *group, t *table, end int) {
+	if end <= t.done {
+		return
+	}
+	event := Event{Kind: Stored, Group: int(g.id), Tokens: (end - t.done) * g.BlockTokens, BlockTokens: g.BlockTokens}
+	if t.done > 0 {
+		event.Parent = g.key(r.Hashes, t.done-1).hash
+	}
+	if c.log.on {
+		event.Hashes = c.log.begin(end - t.done)
+	}
+	for i := t.done; i < end; i++ {
+		b := t.blocks[i]
+		if b == nullBlock || !g.reachable(i) {
+			continue
+		}
+		k := g.key(r.Hashes, i)
+		c.index.add(k, b)
+		if c.log.on {
+			event.Hashes = append(event.Hashes, k.hash)
+		}
+	}
+	if c.log.on {
+		c.log.commit(event)
+	}
+	t.done = end
+}
+
+// registerPartial files the block around the last hash boundary of the prompt
+// under the hash that ends there, if the boundary lies inside the block and limit
+// has come as far.
+func (c *Cache) registerPartial(r *Request, g *group, t *table, limit int) {
+	boundary := r.Prompt - r.Prompt%c.cfg.HashTokens
+	if t.partial || limit < boundary {
+		return
+	}
+	t.partial = true
+	if g.Kind != FullAttention || boundary%g.BlockTokens == 0 {
+		return
+	}
+	last := boundary/c.cfg.HashTokens - 1
+	b, k := t.blocks[boundary/g.BlockTokens], key{hash: r.Hashes[last], group: g.id}
+	if c.index.has(b, k) {
+		return // a resumed request hit a block that has the entry already
+	}
+	c.index.addPartial(k, b)
+	if !c.log.on {
+		return
+	}
+	event := Event{Kind: Stored, Group: int(g.id), Tokens: c.cfg.HashTokens, BlockTokens: c.cfg.HashTokens}
+	if last > 0 {
+		event.Parent = r.Hashes[last-1]
+	}
+	event.Hashes = append(c.log.begin(1), k.hash)
+	c.log.commit(event)
+}
