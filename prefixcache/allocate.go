@@ -102,6 +102,27 @@ func (c *Cache) Allocate(r *Request, tokens, drafts int) (ok bool, err error) {
 	return true, nil
 }
 
+// Settle registers the blocks of an admitted request that are full of computed
+// tokens, now that their hashes are known. Without it they are registered by the
+// next Allocate, which a request that ends never sees. The last inFlight tokens
+// that were scheduled count as not computed yet. It is what vLLM does as the
+// output of a step arrives under asynchronous scheduling.
+//
+// A negative inFlight, more than are computed, and a request that is not admitted
+// here are a [RequestError].
+func (c *Cache) Settle(r *Request, inFlight int) error {
+	if err := c.running("settle", r); err != nil {
+		return err
+	}
+	if inFlight < 0 || inFlight > r.computed {
+		return &RequestError{Op: "settle", Reason: ErrSchedule,
+			Detail: fmt.Sprintf("%d tokens in flight, %d computed", inFlight, r.computed)}
+	}
+	r.accept()
+	c.register(r, r.computed-inFlight)
+	return nil
+}
+
 // running checks what can be wrong with a step of an admitted request.
 func (c *Cache) running(op string, r *Request) error {
 	if err := c.holds(op, r); err != nil {
@@ -140,7 +161,7 @@ func (c *Cache) extend(r *Request, end int) {
 	}
 	r.computed = end
 	r.accept()
-	c.register(r)
+	c.register(r, end)
 }
 
 // Reject takes back the last drafts of the tokens that were scheduled beyond the

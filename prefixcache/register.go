@@ -2,11 +2,11 @@ package prefixcache
 
 // register files the full blocks of a request under their hashes, as far as
 // tokens are scheduled and hashed. Only known tokens are.
-func (c *Cache) register(r *Request) {
+func (c *Cache) register(r *Request, scheduled int) {
 	if c.cfg.DisableCaching {
 		return
 	}
-	end := min(r.computed, len(r.Hashes)*c.cfg.HashTokens)
+	end := min(scheduled, len(r.Hashes)*c.cfg.HashTokens)
 	aligned := end - end%c.cfg.SchedulerTokens
 	for i := range c.groups {
 		g, t := &c.groups[i], &r.tables[i]

@@ -158,3 +158,31 @@ func TestEventHashesOutliveTheNextEvents(t *testing.T) {
 		require.Equal(t, want[i], e.Hashes, "event %d", i)
 	}
 }
+
+func TestSettledTokensAreRegisteredButNotThoseInFlight(t *testing.T) {
+	c, err := prefixcache.New(prefixcache.Config{
+		Blocks: 8, Groups: []prefixcache.Group{{Kind: prefixcache.FullAttention, BlockTokens: 4}},
+	})
+	require.NoError(t, err)
+	s := newSequence(t, 4, count(0, 6)...)
+	_, ok, err := c.Admit(&s.Request, prefixcache.NoLimit, 6)
+	require.NoError(t, err)
+	require.True(t, ok)
+	for range 2 { // two steps whose tokens are placeholders when they are scheduled
+		ok, err = c.Allocate(&s.Request, 0, 1)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	s.append(6, 7)
+	require.Equal(t, 1, c.Keys())
+	require.NoError(t, c.Settle(&s.Request, 1))
+	require.Equal(t, 1, c.Keys(), "token 7 has not run")
+	require.NoError(t, c.Settle(&s.Request, 0))
+	require.Equal(t, 2, c.Keys())
+	require.Len(t, s.Registered(0), 2)
+
+	require.ErrorIs(t, c.Settle(&s.Request, -1), prefixcache.ErrSchedule)
+	require.ErrorIs(t, c.Settle(&s.Request, 9), prefixcache.ErrSchedule)
+	require.NoError(t, c.Free(&s.Request))
+	require.ErrorIs(t, c.Settle(&s.Request, 0), prefixcache.ErrNotAdmitted)
+}

@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"github.com/auxoutput/auxoutput/bench/trace"
+	"github.com/auxoutput/auxoutput/bench/truth"
 	"github.com/auxoutput/auxoutput/blockhash"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/prefixcache"
@@ -199,15 +200,9 @@ func (e *engine) serve(turn trace.Turn) error {
 
 // truthOf is the rows of all positions of a turn but the last, in order.
 func (e *engine) truthOf(turn trace.Turn) []byte {
-	t := newTruth(e.settings.Profile, 0)
-	rows := e.rows[:0]
-	for _, token := range turn.Prompt {
-		rows = t.next(rows, token)
-	}
-	for _, token := range turn.Output[:len(turn.Output)-1] {
-		rows = t.next(rows, token)
-	}
-	return rows
+	rows := truth.New(e.settings.Profile, 0)
+	all := rows.Append(e.rows[:0], turn.Prompt...)
+	return rows.Append(all, turn.Output[:len(turn.Output)-1]...)
 }
 
 // admit gives a request its KV blocks, for which older ones retire if it must be.
