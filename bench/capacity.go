@@ -161,7 +161,7 @@ func (f capacityFlags) settings(changed func(string) bool) (capacity.Settings, e
 		return s, usagef("capacity needs a trace: give --trace FILE")
 	}
 	if changed("block") && !isSize(f.block) {
-		return s, usagef("--block %d: want 1 to %d tokens", f.block, math.MaxInt32)
+		return s, usagef("--block %d: want 1 to %d tokens", f.block, capacity.MaxSize)
 	}
 	var err error
 	if changed("capacities") {
@@ -214,7 +214,7 @@ func (f capacityFlags) setProfile(s *capacity.Settings) error {
 
 func (f capacityFlags) setStores(s *capacity.Settings, changed func(string) bool) error {
 	if !isSize(f.kvBlocks) {
-		return usagef("--kv-blocks %d: want 1 to %d blocks", f.kvBlocks, math.MaxInt32)
+		return usagef("--kv-blocks %d: want 1 to %d blocks", f.kvBlocks, capacity.MaxSize)
 	}
 	s.KVBlocks, s.IgnoreHits = f.kvBlocks, !f.touchOnHit
 	var err error
@@ -265,7 +265,7 @@ func parseSizes(flag, text string) ([]int, error) {
 	for _, field := range strings.Split(text, ",") {
 		size, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || !isSize(size) {
-			return nil, usagef("%s: %q is not a number of blocks from 1 to %d", flag, field, math.MaxInt32)
+			return nil, usagef("%s: %q is not a number of blocks from 1 to %d", flag, field, capacity.MaxSize)
 		}
 		sizes = append(sizes, size)
 	}
@@ -274,4 +274,4 @@ func parseSizes(flag, text string) ([]int, error) {
 
 // isSize reports whether n is a size that products of two of them cannot
 // overflow.
-func isSize(n int) bool { return n >= 1 && n <= math.MaxInt32 }
+func isSize(n int) bool { return n >= 1 && n <= capacity.MaxSize }

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	auxerrors "github.com/auxoutput/auxoutput/errors"
@@ -42,7 +41,7 @@ type besideStore struct {
 }
 
 // NewBeside makes a replay. Every size is at least 1 and at most
-// 2^31-1; another one is a [auxerrors.ConfigError].
+// [MaxSize]; another one is a [auxerrors.ConfigError].
 func NewBeside(kvBlocks int, stores ...Store) (*Beside, error) {
 	if err := checkSize("kv blocks", kvBlocks); err != nil {
 		return nil, err
@@ -57,12 +56,16 @@ func NewBeside(kvBlocks int, stores ...Store) (*Beside, error) {
 	return b, nil
 }
 
+// MaxSize is the largest number of blocks, slots or tokens of a block that is
+// taken: the product of two fits an int64.
+const MaxSize = 1 << 30
+
 func checkSize(field string, size int) error {
 	switch {
 	case size < 1:
 		return &auxerrors.ConfigError{Field: field, Value: size, Want: "at least 1", Reason: auxerrors.ErrTooSmall}
-	case size > math.MaxInt32:
-		return &auxerrors.ConfigError{Field: field, Value: size, Want: fmt.Sprintf("at most %d", math.MaxInt32), Reason: auxerrors.ErrTooLarge}
+	case size > MaxSize:
+		return &auxerrors.ConfigError{Field: field, Value: size, Want: fmt.Sprintf("at most %d", MaxSize), Reason: auxerrors.ErrTooLarge}
 	}
 	return nil
 }

@@ -122,8 +122,8 @@ func TestSizesOutOfRangeAreRefused(t *testing.T) {
 		"no KV block":        {0, 1, auxerrors.ErrTooSmall},
 		"negative KV blocks": {-1, 1, auxerrors.ErrTooSmall},
 		"no slot":            {1, 0, auxerrors.ErrTooSmall},
-		"too many slots":     {1, math.MaxInt32 + 1, auxerrors.ErrTooLarge},
-		"too many KV blocks": {math.MaxInt64, 1, auxerrors.ErrTooLarge},
+		"too many slots":     {1, MaxSize + 1, auxerrors.ErrTooLarge},
+		"too many KV blocks": {math.MaxInt, 1, auxerrors.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewBeside(c.kv, Store{Slots: c.slots})
@@ -136,7 +136,7 @@ func TestAHugeSizeCostsNothing(t *testing.T) {
 	allocated := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			if _, err := NewBeside(math.MaxInt32, Store{Slots: math.MaxInt32}); err != nil {
+			if _, err := NewBeside(MaxSize, Store{Slots: MaxSize}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestACurveOfNothingHasNoHits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			curve := curveOf(t, trace)
-			for _, capacity := range []int{-1, 0, 1, 1 << 40} {
+			for _, capacity := range []int{-1, 0, 1, math.MaxInt} {
 				assert.Zero(t, curve.HitRatio(capacity))
 				assert.Zero(t, curve.ShareOfCeiling(capacity))
 				assert.Zero(t, curve.RequestsWithHit(capacity))

@@ -24,6 +24,9 @@ func checkDense(blocks []uint32, known int) error {
 // times as many touches.
 const spareFactor = 4
 
+// mostMoments is as far as moments can be counted, on every platform.
+const mostMoments = min(math.MaxUint32, math.MaxInt) - 128
+
 // leastMoments keeps tiny traces from renumbering all the time.
 const leastMoments = 1 << 12
 
@@ -90,7 +93,7 @@ func (p *Pass) renumber(more int) {
 		}
 	}
 	marks := p.axis.marks
-	p.axis = newAxis(min(max(spareFactor*len(p.last), leastMoments)+more, math.MaxUint32-128))
+	p.axis = newAxis(int(min(int64(max(spareFactor*len(p.last), leastMoments)+more), mostMoments)))
 	p.axis.set(0, uint32(marks))
 	p.now = uint32(marks)
 }

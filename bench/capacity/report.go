@@ -183,7 +183,7 @@ func (r *Report) setSizes(layout trace.Layout, settings Settings) error {
 }
 
 // size gives a number of blocks in every known unit. Both factors are below
-// 2^31, so the products fit.
+// [MaxSize], so the products fit.
 func (r *Report) size(blocks int) Size {
 	return Size{
 		Blocks: blocks,
@@ -255,7 +255,7 @@ func (r *Report) setBeside(curve *Curve, beside *Beside, settings Settings) {
 
 // SlotsOf is the number of slots of a store that holds a fraction of a KV cache's
 // blocks, rounded down. A fraction that is no number, not above 0, or leaves no
-// slot or more than 2^31-1 is a [auxerrors.ConfigError].
+// slot or more than [MaxSize] is a [auxerrors.ConfigError].
 func SlotsOf(kvBlocks int, fraction float64) (int, error) {
 	if !(fraction > 0) {
 		return 0, &auxerrors.ConfigError{Field: "store fraction", Value: fraction, Want: "above 0", Reason: auxerrors.ErrTooSmall}
@@ -266,8 +266,8 @@ func SlotsOf(kvBlocks int, fraction float64) (int, error) {
 	switch {
 	case slots < 1:
 		return 0, &auxerrors.ConfigError{Field: "store fraction", Value: fraction, Want: fmt.Sprintf("at least one of %d blocks", kvBlocks), Reason: auxerrors.ErrTooSmall}
-	case slots > math.MaxInt32:
-		return 0, &auxerrors.ConfigError{Field: "store fraction", Value: fraction, Want: fmt.Sprintf("at most %d slots", math.MaxInt32), Reason: auxerrors.ErrTooLarge}
+	case slots > MaxSize:
+		return 0, &auxerrors.ConfigError{Field: "store fraction", Value: fraction, Want: fmt.Sprintf("at most %d slots", MaxSize), Reason: auxerrors.ErrTooLarge}
 	}
 	return int(slots), nil
 }

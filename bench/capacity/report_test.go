@@ -108,7 +108,7 @@ func TestMeasurePassesOnDamageAndRefusesSizesOutOfRange(t *testing.T) {
 		_, err := measure(t, smallTrace, trace.Options{}, settings)
 		require.ErrorIs(t, err, auxerrors.ErrTooSmall)
 	}
-	_, err = measure(t, smallTrace, trace.Options{}, Settings{Capacities: []int{math.MaxInt64}})
+	_, err = measure(t, smallTrace, trace.Options{}, Settings{Capacities: []int{math.MaxInt}})
 	require.ErrorIs(t, err, auxerrors.ErrTooLarge)
 }
 

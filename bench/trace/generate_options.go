@@ -38,10 +38,16 @@ func (o GenerateOptions) validate() error {
 		{"Sessions", o.Sessions, 1 << 20},
 		{"SystemPrompts", o.SystemPrompts, 1 << 20},
 		{"Vocabulary", o.Vocabulary, math.MaxInt32},
-		{"SessionGap", int(o.SessionGap), int(time.Hour)},
-		{"ThinkTime", int(o.ThinkTime), int(time.Hour)},
 	} {
 		if err := checkRange(n.field, n.value, 1, n.top); err != nil {
+			return err
+		}
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"SessionGap", o.SessionGap}, {"ThinkTime", o.ThinkTime}} {
+		if err := checkRange(d.field, d.value, 1, time.Hour); err != nil {
 			return err
 		}
 	}
@@ -70,7 +76,7 @@ func (o GenerateOptions) validate() error {
 	return nil
 }
 
-func checkRange(field string, value, low, high int) error {
+func checkRange[T int | time.Duration](field string, value, low, high T) error {
 	switch {
 	case value < low:
 		return &auxerrors.ConfigError{Field: field, Value: value, Want: fmt.Sprintf("at least %d", low), Reason: auxerrors.ErrTooSmall}

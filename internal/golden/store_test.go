@@ -59,3 +59,17 @@ func TestADamagedStoreRecordingIsAnError(t *testing.T) {
 		})
 	}
 }
+
+func FuzzStore(f *testing.F) {
+	f.Add([]byte(`{"traces":[{"id":"T","limit":2,"object_nbytes":8,"max_bytes":16,"ops":[
+		{"op":"put","objects":[["A",1],["B",2],["A",3]],"retain":["A","C"],"release":["C"],"result":"ok","lru":["B","A"],"refs":{"A":1},"used":2},
+		{"op":"get","keys":["B","A"],"result":"ok","tags":[2,3],"lru":["B","A"],"refs":{"A":1},"used":2},
+		{"op":"close","result":"ok"}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		report, err := golden.Store(data)
+		if (report == nil) == (err == nil) {
+			t.Fatalf("report %v, error %v", report, err)
+		}
+		_, _, _ = golden.File(data)
+	})
+}
