@@ -27,6 +27,11 @@ type Batch struct {
 	// and the rows of the last count.
 	Blocks []Block
 
+	// Partial leaves out the blocks at the end of the list for which there is no
+	// room, instead of refusing the batch. They are absent afterwards, so that a
+	// read of them fails; all else of the batch stands.
+	Partial bool
+
 	// Retain raises the count of each hash by one per mention, whether its block
 	// is stored or not.
 	Retain []blockhash.Hash
@@ -34,6 +39,12 @@ type Batch struct {
 	// Release lowers the count of each hash by one per mention. Each has to be
 	// retained often enough, the batch's own retains included.
 	Release []blockhash.Hash
+
+	// Evicted, if not nil, is a list to which Put appends the hashes of the blocks
+	// that gave way: those counted in [PutResult] as Evicted, oldest first, and
+	// then those counted as Dropped or LeftOut. Who keeps something else under the same
+	// hashes can drop it too.
+	Evicted *[]blockhash.Hash
 }
 
 // PutResult says what became of the distinct blocks of a batch.
@@ -41,6 +52,7 @@ type PutResult struct {
 	Stored    int // blocks that are stored now and were not before
 	Present   int // blocks that were stored already: only their recency changed
 	Conflicts int // of the blocks present, those with other bytes; known with Verify only
+	LeftOut   int // blocks for which there was no room in a Partial batch: not stored
 	Dropped   int // blocks that gave way to the rest of their own batch: released in it, and not stored
 	Evicted   int // blocks stored before that gave way
 }
@@ -69,6 +81,7 @@ type item struct {
 	refs    int32 // its count, while it is not stored
 	stored  bool  // it was stored before
 	dropped bool  // it gives way to the rest of the batch
+	leftOut bool  // ... because there is no room for it
 	sum     uint64
 }
 

@@ -16,10 +16,20 @@ func (s *Store) commit(p *staged, b *Batch) PutResult {
 			s.counts.removed++
 			continue
 		}
+		if b.Evicted != nil {
+			*b.Evicted = append(*b.Evicted, s.recency.nodes[slot].hash)
+		}
 		s.depart(slot, evicted)
 		result.Evicted++
 	}
 	s.forgetVictims(p, &result)
+	if b.Evicted != nil && result.Dropped+result.LeftOut > 0 {
+		for i := range p.items {
+			if it := &p.items[i]; it.dropped && !it.stored {
+				*b.Evicted = append(*b.Evicted, b.Blocks[it.first].Hash)
+			}
+		}
+	}
 	for _, c := range p.retains {
 		if c.kind == ofNode && s.recency.nodes[c.at].refs > 0 {
 			s.hold(c.at)
@@ -31,9 +41,7 @@ func (s *Store) commit(p *staged, b *Batch) PutResult {
 			continue
 		}
 		hash := &b.Blocks[it.first].Hash
-		if at, ok := s.pending.find(hash); ok {
-			s.pending.remove(at) // its count is the item's
-		}
+		s.pending.set(hash, it.dropped, it.refs)
 		if !it.dropped {
 			s.occupy(it, hash)
 			result.Stored++
@@ -54,6 +62,7 @@ func (s *Store) commit(p *staged, b *Batch) PutResult {
 	s.counts.present += uint64(result.Present)
 	s.counts.conflicts += uint64(result.Conflicts)
 	s.counts.dropped += uint64(result.Dropped)
+	s.counts.leftOut += uint64(result.LeftOut)
 	s.counts.evicted += uint64(result.Evicted)
 	return result
 }
@@ -64,6 +73,8 @@ func (s *Store) forgetVictims(p *staged, result *PutResult) {
 	for i := range p.items {
 		it := &p.items[i]
 		switch {
+		case it.leftOut:
+			result.LeftOut++
 		case it.dropped:
 			result.Dropped++
 		case it.stored:

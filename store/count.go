@@ -22,7 +22,7 @@ func (s *Store) resolve(p *staged, b *Batch) {
 		if it.slot != 0 && s.recency.nodes[it.slot].hash != *hash {
 			it.slot = s.index.find(it.tag, hash)
 		}
-		it.stored, it.dropped, it.refs = it.slot != 0, false, 0
+		it.stored, it.dropped, it.leftOut, it.refs = it.slot != 0, false, false, 0
 		if it.stored {
 			s.recency.nodes[it.slot].flags |= mentioned
 			continue

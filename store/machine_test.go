@@ -78,7 +78,7 @@ func drawHashes(t *rapid.T, label string, most int) []blockhash.Hash {
 }
 
 func (mc *machine) drawBatch(t *rapid.T) store.Batch {
-	batch := store.Batch{Generation: mc.m.generation}
+	batch := store.Batch{Generation: mc.m.generation, Partial: rapid.IntRange(0, 3).Draw(t, "partial") == 0}
 	if rapid.IntRange(0, 19).Draw(t, "late") == 0 && batch.Generation > 0 {
 		batch.Generation--
 	}
@@ -113,9 +113,15 @@ func (mc *machine) drawBatch(t *rapid.T) store.Batch {
 func (mc *machine) Put(t *rapid.T) {
 	batch := mc.drawBatch(t)
 	want, reason := mc.m.put(batch)
+	var gone []blockhash.Hash
+	batch.Evicted = &gone
 	got, err := mc.s.Put(batch)
 	sameReason(t, reason, err)
 	require.Equal(t, want, got)
+	require.Len(t, gone, got.Evicted+got.Dropped+got.LeftOut)
+	for _, hash := range gone {
+		require.Nil(t, mc.m.find(hash))
+	}
 }
 
 func (mc *machine) Get(t *rapid.T) {
@@ -260,28 +266,37 @@ func sameAbsence(t *rapid.T, index int, want, got error) {
 	}
 }
 
+// followsModel is the property: whatever is done, the store does what the model
+// says.
+func followsModel(verify bool) func(*rapid.T) {
+	return func(t *rapid.T) {
+		slots := rapid.IntRange(1, 7).Draw(t, "slots")
+		blockBytes := rapid.SampledFrom([]int{1, 8, 63, 64}).Draw(t, "block bytes")
+		surplus := rapid.IntRange(0, blockBytes-1).Draw(t, "surplus")
+		s, err := store.New(store.Options{
+			MaxBytes: int64(slots*blockBytes + surplus), BlockBytes: blockBytes, Verify: verify,
+		})
+		require.NoError(t, err)
+		require.Equal(t, slots, s.Slots())
+		mc := &machine{s: s, m: newModel(slots, blockBytes, verify)}
+		defer func() {
+			for _, view := range mc.views {
+				view.real.Close()
+			}
+			require.NoError(t, s.Close())
+		}()
+		t.Repeat(rapid.StateMachineActions(mc))
+	}
+}
+
 func TestTheStoreDoesWhatTheModelSays(t *testing.T) {
 	for _, verify := range []bool{false, true} {
 		t.Run(fmt.Sprintf("verify=%v", verify), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				slots := rapid.IntRange(1, 7).Draw(t, "slots")
-				blockBytes := rapid.SampledFrom([]int{1, 8, 63, 64}).Draw(t, "block bytes")
-				surplus := rapid.IntRange(0, blockBytes-1).Draw(t, "surplus")
-				s, err := store.New(store.Options{
-					MaxBytes: int64(slots*blockBytes + surplus), BlockBytes: blockBytes, Verify: verify,
-				})
-				require.NoError(t, err)
-				require.Equal(t, slots, s.Slots())
-				mc := &machine{s: s, m: newModel(slots, blockBytes, verify)}
-				defer func() {
-					for _, view := range mc.views {
-						view.real.Close()
-					}
-					require.NoError(t, s.Close())
-				}()
-				actions := rapid.StateMachineActions(mc)
-				t.Repeat(actions)
-			})
+			rapid.Check(t, followsModel(verify))
 		})
 	}
+}
+
+func FuzzTheStoreDoesWhatTheModelSays(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(followsModel(true)))
 }

@@ -202,6 +202,18 @@ func (m *model) put(b store.Batch) (result store.PutResult, reason error) {
 				break
 			}
 		}
+		if victim == nil && b.Partial {
+			// The last block of the list that would be stored is left out.
+			for _, block := range slices.Backward(distinct) {
+				if stored := m.find(block.Hash); stored != nil && incoming[stored] {
+					m.order = slices.DeleteFunc(m.order, func(b *modelBlock) bool { return b == stored })
+					break
+				}
+			}
+			result.Stored--
+			result.LeftOut++
+			continue
+		}
 		if victim == nil {
 			return result, auxerrors.ErrCannotFit
 		}

@@ -53,6 +53,21 @@ func (p *pending) remove(at int32) int32 {
 	return e.refs
 }
 
+// set makes refs the count of a hash whose block is absent, and takes a count
+// away that moves to a block which is stored now.
+func (p *pending) set(hash *blockhash.Hash, absent bool, refs int32) {
+	at, ok := p.find(hash)
+	switch {
+	case absent && refs > 0 && !ok:
+		at = p.add(hash)
+		fallthrough
+	case absent && refs > 0:
+		p.entries[at].refs = refs
+	case ok:
+		p.remove(at)
+	}
+}
+
 // clear drops all entries.
 func (p *pending) clear() {
 	clear(p.places)

@@ -19,7 +19,8 @@ var stagedPool = sync.Pool{New: func() any { return new(staged) }}
 //  4. Terminal hashes that are present become newest, newer than the blocks.
 //  5. The oldest blocks are evicted until the rest fits. Spared are retained and
 //     viewed blocks, and the batch's own unless they are terminal: such a block
-//     may be its own victim and is then not stored ([PutResult.Dropped]).
+//     may be its own victim and is then not stored ([PutResult.Dropped]). If that
+//     is not room enough the batch is refused, or cut short if it is Partial.
 //
 // Rows are copied in after that, outside the lock; who reads such a block
 // meanwhile waits for it. Put returns when the copies are done.
@@ -83,7 +84,7 @@ func (s *Store) admit(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 		fault := s.count(p, b)
 		soon := false
 		if fault == nil {
-			fault, soon = s.makeRoom(p)
+			fault, soon = s.makeRoom(p, b.Partial)
 		}
 		s.unmark(p)
 		if fault == nil && !soon {

@@ -8,7 +8,7 @@ import (
 
 // makeRoom chooses the blocks that give way. It changes nothing but the plan;
 // soon means that the room is there as soon as a copy has ended.
-func (s *Store) makeRoom(p *staged) (fault *auxerrors.BlockObjectStoreError, soon bool) {
+func (s *Store) makeRoom(p *staged, partial bool) (fault *auxerrors.BlockObjectStoreError, soon bool) {
 	p.victims = p.victims[:0]
 	short := p.absent - s.slots.free()
 	for _, c := range p.terminals {
@@ -54,6 +54,10 @@ func (s *Store) makeRoom(p *staged) (fault *auxerrors.BlockObjectStoreError, soo
 	if short > 0 && short <= s.slots.unviewed {
 		return nil, true
 	}
+	if partial {
+		p.leaveOut(short)
+		return nil, soon
+	}
 	if short > 0 {
 		return &auxerrors.BlockObjectStoreError{
 			Op: "put", Reason: auxerrors.ErrCannotFit, Index: -1, Limit: s.slots.total,
@@ -71,4 +75,14 @@ func (s *Store) nodeOf(c counter) *node {
 		return nil
 	}
 	return &s.recency.nodes[c.at]
+}
+
+// leaveOut drops the last n blocks that would be stored.
+func (p *staged) leaveOut(n int) {
+	for i := len(p.items) - 1; n > 0; i-- {
+		if it := &p.items[i]; !it.stored && !it.dropped {
+			it.dropped, it.leftOut = true, true
+			n--
+		}
+	}
 }

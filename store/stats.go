@@ -28,6 +28,7 @@ type Stats struct {
 	Present     uint64 // blocks put that were present already
 	Conflicts   uint64 // of these, the ones with other bytes; counted with Verify only
 	Dropped     uint64 // blocks put that had to give way in the same batch
+	LeftOut     uint64 // blocks put in a Partial batch for which there was no room
 	Evicted     uint64 // blocks that gave way to others
 	Removed     uint64 // blocks dropped by Remove
 
@@ -42,9 +43,9 @@ type Stats struct {
 
 // counts are the counters of a store, under its mutex.
 type counts struct {
-	puts, refusedPuts, stored, present, conflicts, dropped, evicted, removed uint64
-	reads, blocksRead, evictedMiss, removedMiss, neverStored, corrupt        uint64
-	openViews                                                                int
+	puts, refusedPuts, stored, present, conflicts, dropped, leftOut, evicted, removed uint64
+	reads, blocksRead, evictedMiss, removedMiss, neverStored, corrupt                 uint64
+	openViews                                                                         int
 }
 
 // Stats takes a snapshot, in constant time. After Close only the counters and
@@ -69,7 +70,7 @@ func (s *Store) Stats() Stats {
 		MetadataBytes: int64(MetadataBytes) * int64(s.slots.total),
 
 		Puts: c.puts, RefusedPuts: c.refusedPuts,
-		Stored: c.stored, Present: c.present, Conflicts: c.conflicts, Dropped: c.dropped,
+		Stored: c.stored, Present: c.present, Conflicts: c.conflicts, Dropped: c.dropped, LeftOut: c.leftOut,
 		Evicted: c.evicted, Removed: c.removed,
 		Reads: c.reads, BlocksRead: c.blocksRead,
 		Misses:      c.evictedMiss + c.removedMiss + c.neverStored,
