@@ -13,10 +13,13 @@ const (
 	KindBlockHash   Kind = "block hashes"
 	KindPrefixCache Kind = "prefix cache"
 	KindStore       Kind = "store"
+	KindBuffer      Kind = "tail buffer"
+	KindConnector   Kind = "connector"
+	KindNpy         Kind = "npy files"
 )
 
 // ErrUnknownKind reports a file that is none of the kinds.
-var ErrUnknownKind = errors.New("not a recording of block hashes, a prefix cache or a store")
+var ErrUnknownKind = errors.New("not a recording of block hashes, a prefix cache, a store, a tail buffer, a connector or npy files")
 
 // File recognises the kind of a file from its content and replays it.
 func File(data []byte) (Kind, *Report, error) {
@@ -28,6 +31,9 @@ func File(data []byte) (Kind, *Report, error) {
 		KindBlockHash:   BlockHash,
 		KindPrefixCache: PrefixCache,
 		KindStore:       Store,
+		KindBuffer:      Buffer,
+		KindConnector:   Connector,
+		KindNpy:         Npy,
 	}
 	report, err := replays[kind](data)
 	return kind, report, err
@@ -42,6 +48,11 @@ func recognise(data []byte) (Kind, error) {
 		Traces  []struct {
 			NumBlocks   json.RawMessage `json:"num_blocks"`
 			ObjectBytes json.RawMessage `json:"object_nbytes"`
+			PoolBlocks  json.RawMessage `json:"pool_blocks"`
+			Events      json.RawMessage `json:"events"`
+		}
+		Cases []struct {
+			Npy json.RawMessage `json:"npy"`
 		}
 	}
 	if err := decode(data, &file); err != nil {
@@ -54,6 +65,12 @@ func recognise(data []byte) (Kind, error) {
 		return KindPrefixCache, nil
 	case len(file.Traces) > 0 && file.Traces[0].ObjectBytes != nil:
 		return KindStore, nil
+	case len(file.Traces) > 0 && file.Traces[0].PoolBlocks != nil:
+		return KindBuffer, nil
+	case len(file.Traces) > 0 && file.Traces[0].Events != nil:
+		return KindConnector, nil
+	case len(file.Cases) > 0 && file.Cases[0].Npy != nil:
+		return KindNpy, nil
 	}
 	return "", ErrUnknownKind
 }
