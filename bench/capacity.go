@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/auxoutput/auxoutput/bench/capacity"
 	"github.com/auxoutput/auxoutput/bench/trace"
 	"github.com/auxoutput/auxoutput/routing"
+	"github.com/auxoutput/auxoutput/routing/model"
 )
 
 // maxStores bounds the stores of one run: each costs 16 bytes for every block of
@@ -87,7 +87,7 @@ has no block ids: nothing hits). The format is recognised by the first line.`,
 
 func modelNames() string {
 	var names []string
-	for _, p := range capacity.Presets() {
+	for _, p := range model.All() {
 		names = append(names, p.Name)
 	}
 	return strings.Join(names, ", ")
@@ -199,15 +199,15 @@ func (f capacityFlags) setProfile(s *capacity.Settings) error {
 		}
 		s.Profile = &profile
 	case f.model != "":
-		model, err := capacity.FindPreset(f.model)
+		known, err := model.Find(f.model)
 		if err != nil {
 			return usageError{err}
 		}
-		profile, err := model.Profile()
+		profile, err := known.Profile(false)
 		if err != nil {
 			return err
 		}
-		s.Model, s.Profile = &model, &profile
+		s.Model, s.Profile = &known, &profile
 	}
 	return nil
 }

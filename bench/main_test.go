@@ -42,8 +42,8 @@ func TestExitCodesTellUsageFromData(t *testing.T) {
 		"an unknown model":         {[]string{"--model", "gpt-2"}, 2, "gpt-2"},
 		"a profile of nothing":     {[]string{"--profile", "0,0,0"}, 2, "layers"},
 		"no KV cache":              {[]string{"--kv-blocks", "1"}, 2, "null block"},
-		"a huge KV cache":          {[]string{"--kv-blocks", "99999999999"}, 2, "blocks"},
-		"no live request":          {[]string{"--live", "0"}, 2, "live requests"},
+		"a huge KV cache":          {[]string{"--kv-blocks", "99999999999"}, 2, "KVBlocks"},
+		"no live request":          {[]string{"--live", "0"}, 2, "Requests"},
 		"negative sessions":        {[]string{"--sessions", "-1"}, 2, "essions"},
 		"a block of no tokens":     {[]string{"--block", "0"}, 2, "block tokens"},
 		"a block too large":        {[]string{"--block", "2147483647"}, 2, "block bytes"},
@@ -92,7 +92,8 @@ func TestTheMainJobFindsASafeBudgetAndChecksEveryRow(t *testing.T) {
 	for i, run := range report.Runs {
 		require.Zero(t, run.WrongRows)
 		require.Positive(t, run.RowsChecked)
-		require.Zero(t, run.Unserved)
+		require.Zero(t, run.Rejected)
+		require.Equal(t, run.Requests, run.Finished+run.Lost)
 		require.LessOrEqual(t, run.ResidentBytes, run.MaxBytes+80*int64(run.Slots))
 		require.Equal(t, run.Slots >= report.SafeSlots, run.Safe(), "%d slots", run.Slots)
 		lost += run.Lost

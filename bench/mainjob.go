@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/auxoutput/auxoutput/bench/capacity"
-	"github.com/auxoutput/auxoutput/bench/rollout"
+	"github.com/auxoutput/auxoutput/bench/engine"
 	"github.com/auxoutput/auxoutput/bench/trace"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/routing"
+	"github.com/auxoutput/auxoutput/routing/model"
 )
 
 // mainFlags are the flags of the command without a subcommand.
@@ -31,17 +31,21 @@ type mainFlags struct {
 
 // mainReport is what the main job finds out.
 type mainReport struct {
-	Model        string           `json:"model,omitempty"`
-	Profile      routing.Profile  `json:"profile"`
-	BlockTokens  int              `json:"block_tokens"`
-	BlockBytes   int              `json:"block_bytes"`
-	KVBlocks     int              `json:"kv_blocks"`
-	LiveRequests int              `json:"live_requests"`
-	Sessions     int              `json:"sessions"`
-	Runs         []rollout.Result `json:"runs"`
-	SafeSlots    int              `json:"smallest_safe_slots"`
-	SafeBytes    int64            `json:"smallest_safe_max_bytes"`
+	Model        string          `json:"model,omitempty"`
+	Profile      routing.Profile `json:"profile"`
+	BlockTokens  int             `json:"block_tokens"`
+	BlockBytes   int             `json:"block_bytes"`
+	KVBlocks     int             `json:"kv_blocks"`
+	LiveRequests int             `json:"live_requests"`
+	Sessions     int             `json:"sessions"`
+	Runs         []engine.Report `json:"runs"`
+	SafeSlots    int             `json:"smallest_safe_slots"`
+	SafeBytes    int64           `json:"smallest_safe_max_bytes"`
 }
+
+// stepTokens is the token budget of a step: vLLM's default for online serving on
+// smaller machines.
+const stepTokens = 2048
 
 // storeFractions are the sizes of the store that are tried, as shares of the KV
 // cache's blocks.
@@ -51,8 +55,8 @@ var storeFractions = []float64{1, 0.9, 0.75, 0.5}
 func addMainJob(root *cobra.Command) {
 	flags := mainFlags{}
 	root.Long = `Without a subcommand: the main job. It generates conversations (the same ones for
-the same seed), serves them through the prefix-cache model and the store with real
-rows, checks every row that comes back, and prints which max_bytes is safe.
+the same seed), serves them with a simulated engine through prefix cache, connector
+and store with real rows, checks every row that comes back, and prints which max_bytes is safe.
 
 Exit codes: 0 all is well, 1 a check failed or the data is damaged, 2 usage.`
 	root.Args = func(_ *cobra.Command, args []string) error {
@@ -121,10 +125,10 @@ func (f mainFlags) report() (*mainReport, error) {
 	if f.profile != "" {
 		r.Profile, err = routing.ParseProfile(f.profile)
 	} else {
-		var preset capacity.Preset
-		if preset, err = capacity.FindPreset(f.model); err == nil {
-			r.Model = preset.Name
-			r.Profile, err = preset.Profile()
+		var known model.Model
+		if known, err = model.Find(f.model); err == nil {
+			r.Model = known.Name
+			r.Profile, err = known.Profile(false)
 		}
 	}
 	if err == nil {
@@ -142,11 +146,19 @@ func (f mainFlags) report() (*mainReport, error) {
 // measure replays the turns with stores of several sizes, and looks for the
 // smallest that is safe.
 func (r *mainReport) measure(turns []trace.Turn, status *status) error {
-	settings := rollout.Settings{
-		BlockTokens: r.BlockTokens, KVBlocks: r.KVBlocks, Live: r.LiveRequests, Profile: r.Profile,
+	config := engine.Config{
+		Profile: r.Profile, HashTokens: r.BlockTokens, KVBlocks: r.KVBlocks,
+		Requests: r.LiveRequests, BatchTokens: stepTokens, Lag: true,
+	}
+	jobs := func(yield func(*engine.Job, error) bool) {
+		for i := range turns {
+			if !yield(engine.JobOfTurn(i, &turns[i]), nil) {
+				return
+			}
+		}
 	}
 	var err error
-	r.SafeSlots, err = rollout.SmallestSafe(turns, settings, r.KVBlocks, func(int) {})
+	r.SafeSlots, err = engine.SmallestSafe(config, jobs, r.KVBlocks)
 	if err != nil {
 		return err
 	}
@@ -158,12 +170,12 @@ func (r *mainReport) measure(turns []trace.Turn, status *status) error {
 	slices.Sort(sizes)
 	slices.Reverse(sizes)
 	for _, slots := range slices.Compact(sizes) {
-		settings.Slots = slots
-		result, err := rollout.Replay(turns, settings)
+		config.Slots = slots
+		report, err := engine.Serve(config, jobs, func() {})
 		if err != nil {
 			return err
 		}
-		r.Runs = append(r.Runs, result)
+		r.Runs = append(r.Runs, report)
 		status.step()
 	}
 	r.SafeBytes = int64(r.SafeSlots) * int64(r.BlockBytes)
@@ -179,11 +191,11 @@ func (r *mainReport) writeText(w io.Writer) error {
 		r.KVBlocks-1, (r.KVBlocks-1)*r.BlockTokens, r.LiveRequests, first.HitRatio())
 
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "of KV\tslots\tmax_bytes\tresident\twith a hit\tlost rows\trefused puts\trows checked\twrong\t")
+	fmt.Fprintln(table, "of KV\tslots\tmax_bytes\tresident\tserved\tlost rows\thit ratio\trows checked\twrong\t")
 	for _, run := range r.Runs {
-		fmt.Fprintf(table, "%.3f\t%d\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t\n",
+		fmt.Fprintf(table, "%.3f\t%d\t%d\t%s\t%d\t%d\t%.4f\t%d\t%d\t\n",
 			float64(run.Slots)/float64(r.KVBlocks), run.Slots, run.MaxBytes, mebibytes(run.ResidentBytes),
-			run.Hits, run.Lost, run.Refused, run.RowsChecked, run.WrongRows)
+			run.Finished, run.Lost, run.HitRatio(), run.RowsChecked, run.WrongRows)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -1,5 +1,3 @@
-// Package routing describes the rows that are stored: the expert ids a MoE
-// model's router chose for one token, in every layer.
 package routing
 
 import (

@@ -30,13 +30,3 @@ func Example() {
 	// 4 blocks: 0.56
 	// smallest safe store beside 3 KV blocks: 2 slots
 }
-
-func ExampleFindPreset() {
-	model, err := capacity.FindPreset("kimi-k2")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%d bytes of rows a token, %.2f %% of its KV cache\n", model.RowBytes(), 100*model.ShareOfKV(model.RowBytes()))
-	// Output: 960 bytes of rows a token, 1.37 % of its KV cache
-}

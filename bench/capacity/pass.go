@@ -13,7 +13,7 @@ func checkDense(blocks []uint32, known int) error {
 	if len(blocks) == 0 {
 		return nil
 	}
-	if highest := slices.Max(blocks); int(highest) >= known+len(blocks) {
+	if highest := slices.Max(blocks); int64(highest) >= int64(known)+int64(len(blocks)) {
 		return fmt.Errorf("capacity: block number %d after %d different blocks: numbers must be given in order of first appearance", highest, known)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -8,6 +9,7 @@ import (
 	"github.com/auxoutput/auxoutput/bench/trace"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/routing"
+	"github.com/auxoutput/auxoutput/routing/model"
 )
 
 // Settings say what [Measure] reports about a trace. The zero value gives the
@@ -18,7 +20,7 @@ type Settings struct {
 	// Profile turns blocks into bytes; nil leaves bytes out. Model is told in
 	// the report, and compares rows with its KV cache.
 	Profile *routing.Profile
-	Model   *Preset
+	Model   *model.Model
 
 	KVBlocks   int      // size of the KV cache; 0 for no stores
 	Slots      []int    // stores beside it
@@ -45,7 +47,7 @@ type Report struct {
 	Profile     string `json:"profile,omitempty"` // layers,top-k,experts
 	RowBytes    int    `json:"row_bytes,omitempty"`
 	BlockBytes  int    `json:"block_bytes,omitempty"`
-	KVBytes     int    `json:"kv_bytes_per_token,omitempty"`
+	KVBytes     int64  `json:"kv_bytes_per_token,omitempty"`
 
 	Ceiling float64  `json:"infinite_hit_ratio"`
 	Curve   []Point  `json:"curve"`
@@ -160,13 +162,20 @@ func (s Settings) stores() []Store {
 	return stores
 }
 
+// bfloat16 is the width of a value of the KV cache that rows are compared with.
+const bfloat16 = 2
+
 // setSizes fixes what a block is in tokens and bytes.
 func (r *Report) setSizes(layout trace.Layout, settings Settings) error {
 	if r.BlockTokens = layout.BlockTokens; r.BlockTokens > 0 && !r.InventedBlocks {
 		r.LastBlock = layout.LastBlock.String()
 	}
 	if settings.Model != nil {
-		r.Model, r.KVBytes = settings.Model.Name, settings.Model.KVBytesPerToken
+		var err error
+		if r.KVBytes, err = settings.Model.KVBytesPerToken(bfloat16, 1); err != nil && !errors.Is(err, model.ErrUnknown) {
+			return err
+		}
+		r.Model = settings.Model.Name
 	}
 	if settings.Profile == nil {
 		return nil

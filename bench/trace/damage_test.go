@@ -55,9 +55,9 @@ func TestDamageIsReportedWithItsPlace(t *testing.T) {
 		{"no hash_ids", `{"timestamp":0,"input_length":32,"output_length":1}`, Options{}, "f:1: hash_ids is missing"},
 		{"null for hash_ids", `{"timestamp":0,"input_length":32,"output_length":1,"hash_ids":null}`, Options{}, "f:1: hash_ids is missing"},
 		{"null for a length", `{"timestamp":0,"input_length":null,"output_length":1,"hash_ids":[1]}`, Options{}, "f:1: input_length is missing"},
-		{"a negative input length", `{"timestamp":0,"input_length":-1,"output_length":1,"hash_ids":[]}`, Options{}, "f:1: input_length: -1 is not a number of tokens from 0 to 1099511627776"},
-		{"a negative output length", `{"timestamp":0,"input_length":1,"output_length":-7,"hash_ids":[]}`, Options{}, "f:1: output_length: -7 is not a number of tokens from 0 to 1099511627776"},
-		{"a length beyond the limit", `{"timestamp":0,"input_length":9223372036854775807,"output_length":1,"hash_ids":[1]}`, Options{}, "f:1: input_length: 9223372036854775807 is not a number of tokens from 0 to 1099511627776"},
+		{"a negative input length", `{"timestamp":0,"input_length":-1,"output_length":1,"hash_ids":[]}`, Options{}, "f:1: input_length: -1 is not a number of tokens from 0 to 1073741824"},
+		{"a negative output length", `{"timestamp":0,"input_length":1,"output_length":-7,"hash_ids":[]}`, Options{}, "f:1: output_length: -7 is not a number of tokens from 0 to 1073741824"},
+		{"a length beyond the limit", `{"timestamp":0,"input_length":9223372036854775807,"output_length":1,"hash_ids":[1]}`, Options{}, "f:1: input_length: 9223372036854775807 is not a number of tokens from 0 to 1073741824"},
 		{"a length beyond 64 bits", `{"timestamp":0,"input_length":1e308,"output_length":1,"hash_ids":[1]}`, Options{}, `f:1:35: input_length: found "number 1e308", want a whole number of 64 bits`},
 		{"a length that is text", `{"timestamp":0,"input_length":"32","output_length":1,"hash_ids":[1]}`, Options{}, `f:1:34: input_length: found "string", want a whole number of 64 bits`},
 		{"a negative time", `{"timestamp":-1,"input_length":32,"output_length":1,"hash_ids":[1]}`, Options{}, "f:1: timestamp: -1 is not a time from 0 to 292 years in milliseconds"},
@@ -90,14 +90,14 @@ func TestDamageIsReportedWithItsPlace(t *testing.T) {
 		{"no runs", goodRuns + `{"s":1,"t":0,"in":32,"out":1}`, Options{}, "f:2: runs is missing"},
 		{"no in", `{"s":1,"t":0,"out":1,"runs":[]}`, Options{}, "f:1: in is missing"},
 		{"no out", `{"s":1,"t":0,"in":1,"runs":[]}`, Options{}, "f:1: out is missing"},
-		{"a negative in", `{"s":1,"t":0,"in":-32,"out":1,"runs":[]}`, Options{}, "f:1: in: -32 is not a number of tokens from 0 to 1099511627776"},
+		{"a negative in", `{"s":1,"t":0,"in":-32,"out":1,"runs":[]}`, Options{}, "f:1: in: -32 is not a number of tokens from 0 to 1073741824"},
 		{"a run of one number", `{"s":1,"t":0,"in":32,"out":1,"runs":[[1]]}`, Options{}, "f:1: runs: a run of 1 numbers, want [first, count]"},
 		{"a run of three numbers", `{"s":1,"t":0,"in":32,"out":1,"runs":[[1,2,3]]}`, Options{}, "f:1: runs: a run of 3 numbers, want [first, count]"},
 		{"runs that are numbers", `{"s":1,"t":0,"in":32,"out":1,"runs":[1,2]}`, Options{}, `f:1: runs: after 0 numbers found "1", want a list`},
 		{"runs nested too deep", `{"s":1,"t":0,"in":32,"out":1,"runs":[[[1,2]]]}`, Options{}, `f:1: runs: after 0 numbers found "[1", want a whole number from 0 to 2^64-1`},
 		{"an empty run", `{"s":1,"t":0,"in":32,"out":1,"runs":[[1,0]]}`, Options{}, "f:1: runs: the run from 1 is empty"},
 		{"a negative count", `{"s":1,"t":0,"in":32,"out":1,"runs":[[1,-5]]}`, Options{}, `f:1: runs: after 1 numbers found "-5", want a whole number from 0 to 2^64-1`},
-		{"a huge count", `{"s":1,"t":0,"in":1099511627776,"out":1,"runs":[[1,18446744073709551615]]}`, Options{}, "f:1: runs: a run of 18446744073709551615 ids from 1 on: a request has at most 4194304 blocks"},
+		{"a huge count", `{"s":1,"t":0,"in":1073741824,"out":1,"runs":[[1,18446744073709551615]]}`, Options{}, "f:1: runs: a run of 18446744073709551615 ids from 1 on: a request has at most 4194304 blocks"},
 		{"more blocks than tokens", `{"s":1,"t":0,"in":32,"out":1,"runs":[[1,4000000]]}`, Options{}, "f:1: 4000000 block ids for 32 tokens fit no block size: the lines before allow blocks of at least 1 tokens"},
 		{"a run past 64 bits", `{"s":1,"t":0,"in":32,"out":1,"runs":[[18446744073709551615,2]]}`, Options{}, "f:1: runs: the run of 2 ids from 18446744073709551615 leaves 64 bits"},
 
@@ -113,16 +113,16 @@ func TestDamageIsReportedWithItsPlace(t *testing.T) {
 		{"a request without ids", strings.Replace(goodWEKA, `"hash_ids"`, `"h"`, 1), Options{}, "f:1: requests[0]: hash_ids is missing"},
 		{"a request without time", strings.Replace(goodWEKA, `"t"`, `"x"`, 1), Options{}, "f:1: requests[0]: t is missing"},
 		{"a request without out", strings.Replace(goodWEKA, `"out"`, `"x"`, 1), Options{}, "f:1: requests[0]: out is missing"},
-		{"a sub-agent's negative length", `{"requests":[{"t":0,"requests":[{"t":0,"in":-32,"out":1,"hash_ids":[1]}]}]}`, Options{}, "f:1: requests[0].requests[0]: in: -32 is not a number of tokens from 0 to 1099511627776"},
+		{"a sub-agent's negative length", `{"requests":[{"t":0,"requests":[{"t":0,"in":-32,"out":1,"hash_ids":[1]}]}]}`, Options{}, "f:1: requests[0].requests[0]: in: -32 is not a number of tokens from 0 to 1073741824"},
 		{"an id of a laid-out session", "{\n\"block_size\": 16,\n\"requests\": [\n{\"t\": \"x\"}]}", Options{}, `f:4:9: requests.t: found "string", want a number`},
 
 		{"two fields", goodAzure + "2023-11-16 18:17:03.9799600,32\n", Options{}, "f:3: 2 fields, want the 3 of TIMESTAMP,ContextTokens,GeneratedTokens"},
 		{"four fields", goodAzure + "2023-11-16 18:17:03.9799600,32,1,\n", Options{}, "f:3: 4 fields, want the 3 of TIMESTAMP,ContextTokens,GeneratedTokens"},
 		{"a bad date", goodAzure + "2023-13-16 18:17:03.9799600,32,1\n", Options{}, `f:3: TIMESTAMP: found "2023-13-16 18:17:03.9799600", want a time like 2023-11-16 18:17:03.9799600`},
-		{"a negative number of tokens", goodAzure + "2023-11-16 18:17:03.9799600,-32,1\n", Options{}, "f:3: ContextTokens: -32 is not a number of tokens from 0 to 1099511627776"},
+		{"a negative number of tokens", goodAzure + "2023-11-16 18:17:03.9799600,-32,1\n", Options{}, "f:3: ContextTokens: -32 is not a number of tokens from 0 to 1073741824"},
 		{"tokens that are no number", goodAzure + "2023-11-16 18:17:03.9799600,32,x\n", Options{}, `f:3: GeneratedTokens: found "x", want a whole number of tokens`},
 		{"tokens beyond 64 bits", goodAzure + "2023-11-16 18:17:03.9799600,99999999999999999999,1\n", Options{}, `f:3: ContextTokens: found "99999999999999999999", want a whole number of tokens`},
-		{"tokens that make too many blocks", goodAzure + "2023-11-16 18:17:03.9799600,1099511627776,1\n", Options{}, "f:3: ContextTokens: 1099511627776 tokens make 68719476736 blocks of 16: a request has at most 4194304"},
+		{"tokens that make too many blocks", goodAzure + "2023-11-16 18:17:03.9799600,1073741824,1\n", Options{}, "f:3: ContextTokens: 1073741824 tokens make 67108864 blocks of 16: a request has at most 4194304"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := readAll(c.text, c.options)
@@ -186,10 +186,10 @@ func TestALineWithoutEndIsGivenUp(t *testing.T) {
 
 func TestNoNumberInAFileDrivesAnAllocation(t *testing.T) {
 	for name, text := range map[string]string{
-		"a huge run":           `{"s":1,"t":0,"in":1099511627776,"out":1,"runs":[[1,18446744073709551615]]}`,
-		"many large runs":      `{"s":1,"t":0,"in":1099511627776,"out":1,"runs":[` + strings.Repeat("[1,4194304],", 100) + `[1,1]]}`,
+		"a huge run":           `{"s":1,"t":0,"in":1073741824,"out":1,"runs":[[1,18446744073709551615]]}`,
+		"many large runs":      `{"s":1,"t":0,"in":1073741824,"out":1,"runs":[` + strings.Repeat("[1,4194304],", 100) + `[1,1]]}`,
 		"more ids than tokens": `{"s":1,"t":0,"in":1,"out":1,"runs":[[1,4194304]]}`,
-		"a huge prompt":        goodAzure + "2023-11-16 18:17:03.9799600,1099511627776,1\n",
+		"a huge prompt":        goodAzure + "2023-11-16 18:17:03.9799600,1073741824,1\n",
 		"a huge block":         strings.Replace(goodWEKA, ":16", ":9223372036854775807", 1),
 	} {
 		t.Run(name, func(t *testing.T) {

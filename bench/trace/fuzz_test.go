@@ -52,7 +52,7 @@ func FuzzQwen(f *testing.F) {
 
 func FuzzRuns(f *testing.F) {
 	fuzzFormat(f, goodRuns, `{"s":"x","a":1,"t":0.5,"in":64000,"out":1,"runs":[[4294967290,900],[1,100]]}`,
-		`{"s":1,"t":0,"in":1099511627776,"out":1,"runs":[[18446744073709551615,18446744073709551615]]}`)
+		`{"s":1,"t":0,"in":1073741824,"out":1,"runs":[[18446744073709551615,18446744073709551615]]}`)
 }
 
 func FuzzWEKA(f *testing.F) {

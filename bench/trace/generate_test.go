@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"math"
 	"os"
@@ -27,7 +28,7 @@ func TestEveryTurnContinuesTheOneBefore(t *testing.T) {
 	options := GenerateOptions{Seed: 3, Sessions: 50, SystemTokens: Range{10, 20}, UserTokens: Range{1, 5}, OutputTokens: Range{2, 4}, Vocabulary: 100}
 	turns, err := Generate(options)
 	require.NoError(t, err)
-	assert.True(t, slices.IsSortedFunc(turns, func(a, b Turn) int { return int(a.Arrival - b.Arrival) }))
+	assert.True(t, slices.IsSortedFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Arrival, b.Arrival) }))
 	before := make(map[int]Turn)
 	systems := make(map[string]int)
 	interleaved := false

@@ -10,7 +10,7 @@ const (
 	MaxLineBytes = 64 << 20
 
 	// MaxTokens is the largest input or output length of one request.
-	MaxTokens = 1 << 40
+	MaxTokens = 1 << 30
 
 	// MaxBlocks is the largest number of blocks of one request: 67 million
 	// tokens in blocks of 16. A run-length line is refused before it is

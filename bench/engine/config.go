@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/auxoutput/auxoutput/connector"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+	"github.com/auxoutput/auxoutput/prefixcache"
+	"github.com/auxoutput/auxoutput/routing"
+)
+
+// Config says what engine is simulated.
+type Config struct {
+	Profile    routing.Profile // shape of the rows
+	HashTokens int             // tokens of a hash block
+	KVTokens   int             // tokens of a KV block: a multiple of HashTokens; 0 means HashTokens
+	KVBlocks   int             // blocks of the KV pool, the null block included
+	Windows    []int           // sliding windows of further KV groups, with blocks of HashTokens
+
+	Mode  connector.Mode // coherence of store and KV cache
+	Slots int            // slots of the store; 0 means one for each hash block of the KV pool and the offload tier
+
+	Requests    int  // most requests running at a time
+	BatchTokens int  // most tokens of a step
+	ChunkTokens int  // most tokens of one request in a step; 0 means no such limit
+	Drafts      int  // most speculated tokens of a request in a step
+	Lag         bool // a step is scheduled before the output of the previous one is known
+
+	OffloadBlocks int    // hash blocks of KV that the host keeps after the pool lost them
+	Seed          uint64 // of drafts, acceptance and batch order
+
+	sendKnown bool // break the rule that only registered hashes are sent: for the test of the search
+}
+
+// complete fills in defaults and checks the rest. What the parts of the engine
+// check themselves is left to them.
+func (c Config) complete() (Config, error) {
+	if c.KVTokens == 0 {
+		c.KVTokens = c.HashTokens
+	}
+	for _, field := range []struct {
+		name         string
+		value, least int
+	}{
+		{"HashTokens", c.HashTokens, 1}, {"KVTokens", c.KVTokens, 1}, {"KVBlocks", c.KVBlocks, 2}, {"Slots", c.Slots, 0},
+		{"Requests", c.Requests, 1}, {"BatchTokens", c.BatchTokens, 1}, {"ChunkTokens", c.ChunkTokens, 0},
+		{"Drafts", c.Drafts, 0}, {"OffloadBlocks", c.OffloadBlocks, 0},
+	} {
+		if field.value < field.least {
+			return c, &auxerrors.ConfigError{Field: field.name, Value: field.value, Want: fmt.Sprintf("at least %d", field.least), Reason: auxerrors.ErrTooSmall}
+		}
+	}
+	if c.KVTokens%c.HashTokens != 0 {
+		return c, &auxerrors.ConfigError{Field: "KVTokens", Value: c.KVTokens, Want: fmt.Sprintf("a multiple of the hash block of %d tokens", c.HashTokens), Reason: auxerrors.ErrMismatch}
+	}
+	if c.KVBlocks > prefixcache.MaxBlocks {
+		return c, &auxerrors.ConfigError{Field: "KVBlocks", Value: c.KVBlocks, Want: fmt.Sprintf("at most %d", prefixcache.MaxBlocks), Reason: auxerrors.ErrTooLarge}
+	}
+	if c.Slots == 0 {
+		c.Slots = c.KVBlocks*(c.KVTokens/c.HashTokens) + c.OffloadBlocks
+	}
+	return c, nil
+}
+
+// groups are the KV groups: full attention, and the windows.
+func (c Config) groups() []prefixcache.Group {
+	groups := []prefixcache.Group{{Kind: prefixcache.FullAttention, BlockTokens: c.KVTokens}}
+	for _, window := range c.Windows {
+		groups = append(groups, prefixcache.Group{Kind: prefixcache.SlidingWindow, BlockTokens: c.HashTokens, Window: window})
+	}
+	return groups
+}

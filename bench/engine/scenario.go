@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+)
+
+// Scenario is an engine and everything that happens to it: what a run needs to be
+// repeated.
+type Scenario struct {
+	Config Config `json:"config"`
+	Jobs   []Job  `json:"jobs"`             // by arrival
+	Resets []int  `json:"resets,omitempty"` // steps before which the prefix cache is reset
+	Drops  []Drop `json:"drops,omitempty"`
+	Note   string `json:"note,omitempty"`
+}
+
+// Drop makes the KV cache forget a hash before a step.
+type Drop struct {
+	Step int    `json:"step"`
+	Draw uint64 `json:"draw"`
+}
+
+// The ways in which a run can go wrong, beside errors of the engine's parts.
+var (
+	ErrLost  = errors.New("a request found its rows gone")
+	ErrWrong = errors.New("rows of other tokens were returned")
+	ErrStuck = errors.New("the engine does not get on")
+	ErrLeak  = errors.New("something is left behind")
+)
+
+// mostSteps is when a run counts as stuck: each step does something for some job.
+func (s *Scenario) mostSteps() int {
+	steps := 1000
+	for _, job := range s.Jobs {
+		steps += job.Arrival + 50*(len(job.Prompt)+job.Output+10)
+	}
+	return steps
+}
+
+// Run plays a scenario to its end. The error is one of the above, or of a part of
+// the engine ([auxerrors.ErrCannotFit] for a put that failed); a run without one
+// is right in every row and leaves nothing behind.
+func (s *Scenario) Run() (report Report, err error) {
+	e, err := New(s.Config)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	for i := range s.Jobs {
+		if err := e.Submit(&s.Jobs[i]); err != nil {
+			return e.report, err
+		}
+	}
+	resets, drops := s.Resets, s.Drops
+	for e.Busy() {
+		if e.step > s.mostSteps() {
+			return e.report, fmt.Errorf("%w after %d steps", ErrStuck, e.step)
+		}
+		for len(drops) > 0 && drops[0].Step <= e.step {
+			e.DropHash(drops[0].Draw)
+			drops = drops[1:]
+		}
+		for len(resets) > 0 && resets[0] <= e.step {
+			if err := e.ResetCache(); err != nil {
+				return e.report, err
+			}
+			resets = resets[1:]
+		}
+		if err := e.Step(); err != nil {
+			return e.report, err
+		}
+		if err := e.verdict(); err != nil {
+			return e.report, err
+		}
+	}
+	if err := e.CheckIdle(); err != nil {
+		return e.report, fmt.Errorf("%w: %w", ErrLeak, err)
+	}
+	return e.report, nil
+}
+
+// verdict is what is wrong already, so that a run ends where it shows.
+func (e *Engine) verdict() error {
+	switch {
+	case e.report.WrongRows > 0:
+		return fmt.Errorf("%w: %d of %d", ErrWrong, e.report.WrongRows, e.report.RowsChecked)
+	case e.report.Lost > 0:
+		return fmt.Errorf("%w: %s", ErrLost, e.report.LastLoss)
+	}
+	if left := e.store.Stats().LeftOut; left > 0 {
+		return fmt.Errorf("%w: %d blocks were left out", auxerrors.ErrCannotFit, left)
+	}
+	return nil
+}
+
+// Failure names the kind of an error of Run, so that shrinking keeps to it.
+func Failure(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, kind := range []error{ErrLost, ErrWrong, ErrStuck, ErrLeak, auxerrors.ErrCannotFit} {
+		if errors.Is(err, kind) {
+			return kind.Error()
+		}
+	}
+	return "an error of a part"
+}
+
+// mostFile bounds what a scenario in a file may ask for.
+const mostFile = 1 << 16
+
+// ParseScenario reads the JSON form of a scenario. Unknown fields, sizes beyond
+// what a search ever draws and anything behind it are errors.
+func ParseScenario(data []byte) (*Scenario, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var s Scenario
+	if err := decoder.Decode(&s); err != nil {
+		return nil, fmt.Errorf("not a scenario: byte %d: %w", decoder.InputOffset(), err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("not a scenario: something follows it at byte %d", decoder.InputOffset())
+	}
+	c := s.Config
+	for _, size := range []int{c.KVBlocks, c.Slots, c.OffloadBlocks, c.Requests, c.BatchTokens, c.HashTokens, c.KVTokens, c.Drafts, c.Profile.Layers, c.Profile.TopK} {
+		if size > mostFile {
+			return nil, fmt.Errorf("a size of %d is more than %d", size, mostFile)
+		}
+	}
+	for _, job := range s.Jobs {
+		if job.Output > mostFile || job.Arrival > mostFile {
+			return nil, fmt.Errorf("job %s: an output of %d tokens at step %d is more than %d", job.ID, job.Output, job.Arrival, mostFile)
+		}
+	}
+	return &s, nil
+}

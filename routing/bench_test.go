@@ -1,0 +1,126 @@
+package routing_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/auxoutput/auxoutput/routing"
+)
+
+// answer32k is the answer to a long request: 32,768 tokens of Qwen3-30B-A3B.
+func answer32k(b *testing.B) routing.Rows {
+	b.Helper()
+	return sample(b, profile(b, 48, 8, 128), 0, 32<<10, 0)
+}
+
+// BenchmarkEncode32k writes the answer in several ways. "x-base64" is the time
+// relative to the bare base64 of the same bytes into memory that is there already,
+// measured in the same run, turn by turn.
+func BenchmarkEncode32k(b *testing.B) {
+	rows := answer32k(b)
+	full, tail := blocksOf(rows, 16)
+	bare := make([]byte, base64.StdEncoding.EncodedLen(len(rows.Data)))
+	buffer := make([]byte, 0, len(bare)+1<<10)
+	stream := func(f routing.Format) error {
+		enc, err := routing.NewEncoder(io.Discard, f, rows.Profile, 0, rows.Len())
+		if err != nil {
+			return err
+		}
+		if _, err := full.WriteTo(enc); err != nil {
+			return err
+		}
+		if _, err := enc.Write(tail); err != nil {
+			return err
+		}
+		return enc.Close()
+	}
+	for _, way := range []struct {
+		name   string
+		encode func() error
+	}{
+		{"append npy base64", func() error { _, err := rows.Append(buffer, routing.FormatNpyBase64); return err }},
+		{"stream npy base64", func() error { return stream(routing.FormatNpyBase64) }},
+		{"stream npy json", func() error { return stream(routing.FormatNpyJSON) }},
+		{"stream object json", func() error { return stream(routing.FormatObjectJSON) }},
+		{"stream npy", func() error { return stream(routing.FormatNpy) }},
+		{"encoding json", func() error { _, err := json.Marshal(routing.NpyField(rows)); return err }},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.SetBytes(int64(len(rows.Data)))
+			b.ReportAllocs()
+			var ours, base time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				from := time.Now()
+				base64.StdEncoding.Encode(bare, rows.Data)
+				base += time.Since(from)
+				b.StartTimer()
+				from = time.Now()
+				err := way.encode()
+				ours += time.Since(from)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(ours)/float64(base), "x-base64")
+		})
+	}
+}
+
+// BenchmarkEncodeSizes shows that streaming takes the same memory for any answer.
+func BenchmarkEncodeSizes(b *testing.B) {
+	for _, tc := range []struct {
+		name string
+		rows int
+	}{{"1k", 1 << 10}, {"32k", 32 << 10}, {"128k", 128 << 10}} {
+		b.Run(tc.name, func(b *testing.B) {
+			p := profile(b, 48, 8, 128)
+			block := make([]byte, 16*p.RowBytes())
+			b.ReportAllocs()
+			for b.Loop() {
+				enc, err := routing.NewEncoder(io.Discard, routing.FormatNpyJSON, p, 0, tc.rows)
+				require.NoError(b, err)
+				for range tc.rows / 16 {
+					_, err = enc.Write(block)
+					require.NoError(b, err)
+				}
+				require.NoError(b, enc.Close())
+			}
+		})
+	}
+}
+
+func BenchmarkDecode32k(b *testing.B) {
+	rows := answer32k(b)
+	for _, f := range []routing.Format{routing.FormatNpyJSON, routing.FormatObjectJSON} {
+		value := encode(b, rows, f)
+		b.Run(f.String(), func(b *testing.B) {
+			b.SetBytes(int64(len(rows.Data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				field, err := routing.DecodeField(value)
+				require.NoError(b, err)
+				_, err = field.Rows(rows.Profile, 0)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+func BenchmarkCheck32k(b *testing.B) {
+	rows := answer32k(b)
+	for name, check := range map[string]routing.Checks{
+		"range": {Range: true}, "distinct": {Distinct: true}, "zero layers": {ZeroLayers: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(rows.Data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				require.NoError(b, check.Check(rows))
+			}
+		})
+	}
+}

@@ -1,0 +1,24 @@
+// Package model knows what the sizes of routing rows and of the KV cache depend on in
+// a model: from its own config.json ([Parse]), or by name for well-known ones ([Find]).
+//
+// # Two layer counts
+//
+// A MoE model may have dense layers, which have no router. vLLM documents rows with
+// MoE layers only and returns rows with all hidden layers, the dense ones as columns
+// that are never written (PR 39917, PR 45635); other engines and trainers do either.
+// A [Model] has both counts, and [Model.Profile] asks for one: rows of the two kinds
+// do not mix. Layers of a multi-token predictor are in neither count, because their
+// routing is not captured.
+//
+// # Nothing is guessed
+//
+// Field names differ between model families. A number that decides the shape of rows
+// and is missing is an error that lists the names it could have; so are two names that
+// contradict each other, and fields known to place routers in a way that is not known
+// here (vLLM PR 41401 is what guessing leads to). Errors are [auxerrors.ConfigError];
+// their Reason is one of package errors, or of this package's.
+//
+// What is known: the files of Qwen3-MoE, Qwen3-Next and Qwen3.5, DeepSeek-V2, V3 and
+// Kimi-K2, GLM-4.5 and later, Mixtral, gpt-oss, MiniMax-M2, Granite-MoE, Nemotron-H,
+// and multimodal models that hold one of them in a text_config.
+package model
