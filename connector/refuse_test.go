@@ -1,6 +1,7 @@
 package connector_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,7 @@ func TestABadStepIsRefusedWholeAndCanBeProcessedAgain(t *testing.T) {
 		"bounds below zero":           {func(b *connector.Batch) { b.Bounds[0] = -1 }, connector.ErrTokenCount},
 		"bounds missing":              {func(b *connector.Batch) { b.Bounds = b.Bounds[:2] }, connector.ErrTokenCount},
 		"starts missing":              {func(b *connector.Batch) { b.Starts = b.Starts[:1] }, connector.ErrTokenCount},
-		"a start past all integers":   {func(b *connector.Batch) { b.Starts[1] = 1<<63 - 1 }, connector.ErrTokenCount},
+		"a start past all integers":   {func(b *connector.Batch) { b.Starts[1] = math.MaxInt }, connector.ErrTokenCount},
 		"more rejected than executed": {func(b *connector.Batch) { b.Rejected[1] = 3 }, connector.ErrRejectedCount},
 		"fewer rejected than none":    {func(b *connector.Batch) { b.Rejected[1] = -1 }, connector.ErrRejectedCount},
 		"an unknown request":          {func(b *connector.Batch) { b.IDs[1] = "z" }, connector.ErrUnknownRequest},
@@ -160,10 +161,10 @@ func TestOptionsThatMakeNoSenseAreAnError(t *testing.T) {
 		"no sequences":                  func(o *connector.Options) { o.MaxSequences = 0 },
 		"no step tokens":                func(o *connector.Options) { o.MaxStepTokens = -1 },
 		"no steps in flight":            func(o *connector.Options) { o.MaxInFlight = 0 },
-		"too many sequences":            func(o *connector.Options) { o.MaxSequences = 1 << 40 },
-		"too many steps in flight":      func(o *connector.Options) { o.MaxInFlight = 1 << 31 },
+		"too many sequences":            func(o *connector.Options) { o.MaxSequences = math.MaxInt },
+		"too many steps in flight":      func(o *connector.Options) { o.MaxInFlight = math.MaxInt },
 		"fewer hashes than none":        func(o *connector.Options) { o.HashesPerKVBlock = -1 },
-		"far too many hashes":           func(o *connector.Options) { o.HashesPerKVBlock = 1 << 62 },
+		"far too many hashes":           func(o *connector.Options) { o.HashesPerKVBlock = math.MaxInt },
 		"linked, but in the background": func(o *connector.Options) { o.Mode, o.Writer = connector.Linked, writer },
 	} {
 		t.Run(name, func(t *testing.T) {

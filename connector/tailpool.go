@@ -72,8 +72,12 @@ func PoolBlocks(blockTokens, sequences, stepTokens, inFlight int) (int, error) {
 	return int(blocks), nil
 }
 
-// NewTailPool makes a pool of blocks. Numbers below 1 and a pool that no int holds
-// the bytes of are an errors.ConfigError.
+// mostPoolBytes is as large as a tail pool may be: 64 GiB, and less where the
+// address space is small. Sane pools have a few megabytes.
+const mostPoolBytes = min(1<<36, math.MaxInt/4)
+
+// NewTailPool makes a pool of blocks. Numbers below 1 and a pool of more than 64
+// GiB are an errors.ConfigError.
 func NewTailPool(blocks, blockTokens, rowBytes int) (*TailPool, error) {
 	size := uint64(1)
 	for _, n := range []struct {
@@ -84,8 +88,8 @@ func NewTailPool(blocks, blockTokens, rowBytes int) (*TailPool, error) {
 			return nil, &auxerrors.ConfigError{Field: n.field, Value: n.value, Want: "at least 1", Reason: auxerrors.ErrTooSmall}
 		}
 		high, low := bits.Mul64(size, uint64(n.value))
-		if size = low; high != 0 || low > math.MaxInt || n.value > math.MaxInt32 {
-			return nil, &auxerrors.ConfigError{Field: "tail pool", Value: fmt.Sprintf("%d x %d x %d bytes", blocks, blockTokens, rowBytes), Want: "a size that memory has", Reason: auxerrors.ErrTooLarge}
+		if size = low; high != 0 || low > mostPoolBytes || n.value > mostPoolBytes/8 {
+			return nil, &auxerrors.ConfigError{Field: "tail pool", Value: fmt.Sprintf("%d x %d x %d bytes", blocks, blockTokens, rowBytes), Want: fmt.Sprintf("at most %d bytes", mostPoolBytes), Reason: auxerrors.ErrTooLarge}
 		}
 	}
 	p := &TailPool{

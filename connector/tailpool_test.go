@@ -1,6 +1,7 @@
 package connector_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,12 +15,12 @@ func TestTheTailPoolHasRoomForEveryStepInFlight(t *testing.T) {
 	blocks, err := connector.PoolBlocks(16, 256, 8192, 2)
 	require.NoError(t, err)
 	require.Equal(t, 1792, blocks)
-	for _, bad := range [][4]int{{0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}, {1, 1 << 31, 1, 1}, {1, 1 << 30, 1 << 30, 1 << 30}} {
+	for _, bad := range [][4]int{{0, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}, {1, math.MaxInt, 1, 1}, {1, 1 << 30, 1 << 30, 1 << 30}} {
 		_, err := connector.PoolBlocks(bad[0], bad[1], bad[2], bad[3])
 		var config *auxerrors.ConfigError
 		require.ErrorAs(t, err, &config)
 	}
-	for _, bad := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {1 << 31, 1, 1}, {1 << 30, 1 << 30, 1 << 30}} {
+	for _, bad := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {math.MaxInt, 1, 1}, {1 << 30, 1 << 30, 1 << 30}} {
 		_, err := connector.NewTailPool(bad[0], bad[1], bad[2])
 		var config *auxerrors.ConfigError
 		require.ErrorAs(t, err, &config)
@@ -45,9 +46,9 @@ func TestACapturePastAllIntegersIsRefused(t *testing.T) {
 	p, err := connector.NewTailPool(2, 4, 1)
 	require.NoError(t, err)
 	var tail connector.Tail
-	_, err = p.Capture(&tail, 1<<63-4, 4, []byte("abcd"), nil)
+	_, err = p.Capture(&tail, math.MaxInt-3, 4, []byte("abcd"), nil)
 	require.ErrorIs(t, err, connector.ErrNotContiguous)
-	_, err = p.Capture(&tail, 0, 1<<62, []byte("abcd"), nil)
+	_, err = p.Capture(&tail, 0, math.MaxInt, []byte("abcd"), nil)
 	require.ErrorIs(t, err, connector.ErrProfile)
 	_, err = p.Capture(&tail, 0, -1, nil, nil)
 	require.ErrorIs(t, err, connector.ErrProfile)
