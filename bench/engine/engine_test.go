@@ -18,7 +18,7 @@ var defaultModes = []connector.Mode{connector.FailClosed, connector.RowGated, co
 
 // seeds is how many scenarios a test tries; the search command tries any number.
 func seeds() uint64 {
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		return 100
 	}
 	return 600
@@ -53,8 +53,8 @@ func TestInTheDefaultModesNoRowIsEverMissing(t *testing.T) {
 }
 
 func TestTheReferenceShowsItsHoles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("LOUD: takes some thousand scenarios")
+	if testing.Short() || raceEnabled {
+		t.Skip("LOUD: takes some thousand scenarios, of an engine that is one goroutine")
 	}
 	missing := map[string]bool{"H1": true, "H2": true, "H3": true, "H4": true}
 	for seed := uint64(0); len(missing) > 0 && seed < 10_000; seed++ {
