@@ -12,7 +12,6 @@ import (
 
 	"github.com/auxoutput/auxoutput/bench/capacity"
 	"github.com/auxoutput/auxoutput/bench/trace"
-	"github.com/auxoutput/auxoutput/routing"
 	"github.com/auxoutput/auxoutput/routing/model"
 )
 
@@ -26,8 +25,7 @@ type capacityFlags struct {
 	capacities string
 	block      int
 	scope      string
-	profile    string
-	model      string
+	rows       rowsFlags
 	kvBlocks   int
 	fractions  string
 	slots      string
@@ -72,8 +70,8 @@ has no block ids: nothing hits). The format is recognised by the first line.`,
 	f.StringVar(&flags.capacities, "capacities", "", "capacities in blocks, a,b,c (default powers of two up to the unique blocks)")
 	f.IntVar(&flags.block, "block", 0, "tokens of a block, where the file leaves it open (default: found from the lines; Azure: 16)")
 	f.StringVar(&flags.scope, "scope", "as-written", "reach of block ids: as-written, global, local to the session")
-	f.StringVar(&flags.profile, "profile", "", "layers,top-k,experts of the rows, for sizes in bytes")
-	f.StringVar(&flags.model, "model", "", "known model instead of a profile: "+modelNames())
+	f.StringVar(&flags.rows.profile, "profile", "", "layers,top-k,experts of the rows, for sizes in bytes")
+	f.StringVar(&flags.rows.model, "model", "", "known model instead of a profile: "+modelNames())
 	f.IntVar(&flags.kvBlocks, "kv-blocks", 0, "blocks of the KV cache, for the store beside it")
 	f.StringVar(&flags.fractions, "store-fraction", "1,0.9,0.5", "sizes of the store as fractions of the KV cache's blocks")
 	f.StringVar(&flags.slots, "store-slots", "", "sizes of the store in slots, a,b,c")
@@ -189,26 +187,14 @@ func (f capacityFlags) settings(changed func(string) bool) (capacity.Settings, e
 }
 
 func (f capacityFlags) setProfile(s *capacity.Settings) error {
-	switch {
-	case f.profile != "" && f.model != "":
-		return usagef("--profile and --model both say what the rows are: give one")
-	case f.profile != "":
-		profile, err := routing.ParseProfile(f.profile)
-		if err != nil {
-			return usageError{err}
-		}
-		s.Profile = &profile
-	case f.model != "":
-		known, err := model.Find(f.model)
-		if err != nil {
-			return usageError{err}
-		}
-		profile, err := known.Profile(false)
-		if err != nil {
-			return err
-		}
-		s.Model, s.Profile = &known, &profile
+	if f.rows == (rowsFlags{}) {
+		return nil // sizes in blocks and tokens only
 	}
+	profile, known, err := f.rows.resolve("")
+	if err != nil {
+		return err
+	}
+	s.Model, s.Profile = known, &profile
 	return nil
 }
 

@@ -14,13 +14,11 @@ import (
 	"github.com/auxoutput/auxoutput/bench/trace"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/routing"
-	"github.com/auxoutput/auxoutput/routing/model"
 )
 
 // mainFlags are the flags of the command without a subcommand.
 type mainFlags struct {
-	model    string
-	profile  string
+	rows     rowsFlags
 	block    int
 	kvBlocks int
 	sessions int
@@ -42,6 +40,9 @@ type mainReport struct {
 	SafeSlots    int             `json:"smallest_safe_slots"`
 	SafeBytes    int64           `json:"smallest_safe_max_bytes"`
 }
+
+// mainModel is the model of the main job, unless another one is named.
+const mainModel = "Qwen3-30B-A3B"
 
 // stepTokens is the token budget of a step: vLLM's default for online serving on
 // smaller machines.
@@ -67,8 +68,8 @@ Exit codes: 0 all is well, 1 a check failed or the data is damaged, 2 usage.`
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return runMainJob(cmd, flags) }
 	f := root.Flags()
-	f.StringVar(&flags.model, "model", "Qwen3-30B-A3B", "known model whose rows are stored")
-	f.StringVar(&flags.profile, "profile", "", "layers,top-k,experts of the rows, instead of a model")
+	f.StringVar(&flags.rows.model, "model", "", "known model whose rows are stored (default "+mainModel+")")
+	f.StringVar(&flags.rows.profile, "profile", "", "layers,top-k,experts of the rows, instead of a model")
 	f.IntVar(&flags.block, "block", 16, "tokens of a KV block")
 	f.IntVar(&flags.kvBlocks, "kv-blocks", 4000, "blocks of the KV cache, the null block included")
 	f.IntVar(&flags.sessions, "sessions", 48, "conversations to generate")
@@ -121,20 +122,18 @@ func runMainJob(cmd *cobra.Command, flags mainFlags) error {
 // report checks the flags.
 func (f mainFlags) report() (*mainReport, error) {
 	r := &mainReport{BlockTokens: f.block, KVBlocks: f.kvBlocks, LiveRequests: f.live, Sessions: f.sessions}
-	var err error
-	if f.profile != "" {
-		r.Profile, err = routing.ParseProfile(f.profile)
-	} else {
-		var known model.Model
-		if known, err = model.Find(f.model); err == nil {
-			r.Model = known.Name
-			r.Profile, err = known.Profile(false)
-		}
+	if f.rows == (rowsFlags{}) {
+		f.rows.model = mainModel
 	}
-	if err == nil {
-		r.BlockBytes, err = r.Profile.BlockBytes(f.block)
-	}
+	profile, known, err := f.rows.resolve("")
 	if err != nil {
+		return nil, err
+	}
+	r.Profile = profile
+	if known != nil {
+		r.Model = known.Name
+	}
+	if r.BlockBytes, err = r.Profile.BlockBytes(f.block); err != nil {
 		return nil, usageError{err}
 	}
 	if f.kvBlocks < 2 {

@@ -17,8 +17,6 @@ import (
 	"github.com/auxoutput/auxoutput/bench/trace"
 	"github.com/auxoutput/auxoutput/connector"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
-	"github.com/auxoutput/auxoutput/routing"
-	"github.com/auxoutput/auxoutput/routing/model"
 )
 
 // replayFlags are the command's flags as they were written.
@@ -32,11 +30,13 @@ type replayFlags struct {
 	batch       int
 	chunk       int
 	lag         bool
-	profile     string
-	model       string
+	rows        rowsFlags
 	runs        string
 	json        bool
 }
+
+// replayProfile has small rows: what is checked does not depend on their size.
+const replayProfile = "1,8,256"
 
 // replayRun is one line of the table: a mode, and a store of a share of the KV
 // cache's blocks.
@@ -79,8 +79,8 @@ again.`,
 	f.IntVar(&flags.batch, "batch-tokens", 8192, "most tokens of a step")
 	f.IntVar(&flags.chunk, "chunk-tokens", 0, "most tokens of one request in a step (default no limit)")
 	f.BoolVar(&flags.lag, "lag", true, "schedule a step before the output of the previous one is known")
-	f.StringVar(&flags.profile, "profile", "1,8,256", "layers,top-k,experts of the rows")
-	f.StringVar(&flags.model, "model", "", "known model instead of a profile")
+	f.StringVar(&flags.rows.profile, "profile", "", "layers,top-k,experts of the rows (default "+replayProfile+")")
+	f.StringVar(&flags.rows.model, "model", "", "known model instead of a profile")
 	f.StringVar(&flags.runs, "runs", "fail-closed:1,fail-closed:0.5,row-gated:0.5,linked:0.5", "mode:share of the KV cache's blocks, ...")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	return cmd
@@ -165,16 +165,8 @@ func (f replayFlags) check() ([]replayRun, engine.Config, error) {
 		}
 	}
 	var err error
-	if f.model != "" {
-		var known model.Model
-		if known, err = model.Find(f.model); err == nil {
-			config.Profile, err = known.Profile(false)
-		}
-	} else {
-		config.Profile, err = routing.ParseProfile(f.profile)
-	}
-	if err != nil {
-		return nil, config, usageError{err}
+	if config.Profile, _, err = f.rows.resolve(replayProfile); err != nil {
+		return nil, config, err
 	}
 	var runs []replayRun
 	for _, field := range strings.Split(f.runs, ",") {

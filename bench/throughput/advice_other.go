@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package throughput
+
+func advise(_, _ []byte, _ bool) {}

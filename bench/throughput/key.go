@@ -1,0 +1,62 @@
+package throughput
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+)
+
+// hashOf is the hash of block number id: 24 bytes that look random, and the
+// number itself, from which the limit finds the block's place.
+func hashOf(id int64) blockhash.Hash {
+	var digest [32]byte
+	for i := range 3 {
+		binary.LittleEndian.PutUint64(digest[8*i:], scramble(uint64(id)*3+uint64(i)))
+	}
+	binary.BigEndian.PutUint64(digest[24:], uint64(id))
+	hash, err := blockhash.FromBytes(digest[:])
+	if err != nil {
+		panic(err) // 32 bytes are a hash
+	}
+	return hash
+}
+
+// idOf is the block number behind a hash that hashOf has made.
+func idOf(hash *blockhash.Hash) int64 { return int64(hash.Low64()) }
+
+// scramble is the finaliser of SplitMix64.
+func scramble(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// stamp marks rows as those of block id, at both ends.
+func stamp(rows []byte, id int64) {
+	binary.LittleEndian.PutUint64(rows, uint64(id))
+	binary.LittleEndian.PutUint64(rows[len(rows)-8:], ^uint64(id))
+}
+
+// unstamp wipes the stamps in a buffer about to be read into, so that what an
+// earlier read left there cannot pass for rows.
+func unstamp(dst []byte, blockBytes int) {
+	for ; len(dst) >= blockBytes; dst = dst[blockBytes:] {
+		clear(dst[:8])
+		clear(dst[blockBytes-8 : blockBytes])
+	}
+}
+
+// checkStamps looks at the ends of each block that was read.
+func checkStamps(dst []byte, blockBytes int, hashes []blockhash.Hash) error {
+	for i := range hashes {
+		rows := dst[i*blockBytes : (i+1)*blockBytes]
+		id := uint64(idOf(&hashes[i]))
+		head, tail := binary.LittleEndian.Uint64(rows), ^binary.LittleEndian.Uint64(rows[blockBytes-8:])
+		if head != id || tail != id {
+			return fmt.Errorf("wrong rows: block %d came back with the stamps %d and %d", id, head, tail)
+		}
+	}
+	return nil
+}
