@@ -47,8 +47,14 @@ func BenchmarkEncode32k(b *testing.B) {
 		{"stream npy base64", func() error { return stream(routing.FormatNpyBase64) }},
 		{"stream npy json", func() error { return stream(routing.FormatNpyJSON) }},
 		{"stream object json", func() error { return stream(routing.FormatObjectJSON) }},
-		{"stream npy", func() error { return stream(routing.FormatNpy) }},
-		{"encoding json", func() error { _, err := json.Marshal(routing.NpyField(rows)); return err }},
+		{"encoding/json of a field", func() error { _, err := json.Marshal(routing.NpyField(rows)); return err }},
+		{"encoding/json of bytes", func() error {
+			file, err := rows.Append(nil, routing.FormatNpy)
+			if err == nil {
+				_, err = json.Marshal(file)
+			}
+			return err
+		}},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			b.SetBytes(int64(len(rows.Data)))

@@ -250,7 +250,8 @@ func TestStreamingTakesConstantMemory(t *testing.T) {
 				require.NoError(t, enc.Close())
 			})
 		}
-		require.Equal(t, perRun(100), perRun(1000), "%v", f)
+		// The race detector makes a few allocations of its own.
+		require.InDelta(t, perRun(100), perRun(1000), 8, "%v", f)
 	}
 }
 

@@ -36,8 +36,12 @@ func ObjectField(r Rows) *Field {
 }
 
 // MarshalJSON writes the field in its form. A form that is not for JSON, and an
-// array that is none, are an error. For large answers an [Encoder] is faster and
-// needs no memory: encoding/json copies and scans what this returns.
+// array that is none, are an error.
+//
+// encoding/json copies what a MarshalJSON returns and scans it byte by byte, which
+// takes ten times as long as the base64 itself. It does not do so with a []byte:
+// a field of that type that holds [FormatNpy] gives the same JSON. An [Encoder]
+// needs no memory either.
 func (f Field) MarshalJSON() ([]byte, error) {
 	if f.Form != FormatNpyJSON && f.Form != FormatObjectJSON {
 		return nil, &auxerrors.ConfigError{Field: "form", Value: f.Form, Want: fmt.Sprintf("%v or %v", FormatNpyJSON, FormatObjectJSON), Reason: auxerrors.ErrOutOfRange}

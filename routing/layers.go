@@ -19,8 +19,8 @@ type LayerMap struct {
 	MoE []int // those that have experts, ascending
 }
 
-// NewLayerMap checks the parts: at least one layer has experts, and they are
-// ascending and below all; else it is an [auxerrors.ConfigError].
+// NewLayerMap checks the parts: at least one layer has experts, they are ascending
+// and below all, and all is at most 65,536; else it is an [auxerrors.ConfigError].
 func NewLayerMap(all int, moe []int) (LayerMap, error) {
 	m := LayerMap{All: all, MoE: slices.Clone(moe)}
 	return m, m.validate()
@@ -33,8 +33,8 @@ func LayersFrom(first, all int) (LayerMap, error) {
 	if first < 0 || first >= all {
 		return LayerMap{}, &auxerrors.ConfigError{Field: "first layer with experts", Value: first, Want: fmt.Sprintf("0 <= first < %d layers", all), Reason: auxerrors.ErrOutOfRange}
 	}
-	if _, err := NewProfile(all, 1, 1); err != nil {
-		return LayerMap{}, err
+	if all > maxAllLayers {
+		return LayerMap{}, tooManyLayers(all)
 	}
 	m := LayerMap{All: all, MoE: make([]int, all-first)}
 	for j := range m.MoE {
@@ -43,7 +43,18 @@ func LayersFrom(first, all int) (LayerMap, error) {
 	return m, nil
 }
 
+// maxAllLayers is more layers than any model has, and so few that a list of them
+// takes no memory to speak of.
+const maxAllLayers = 1 << 16
+
+func tooManyLayers(all int) error {
+	return &auxerrors.ConfigError{Field: "layers", Value: all, Want: fmt.Sprintf("at most %d", maxAllLayers), Reason: auxerrors.ErrTooLarge}
+}
+
 func (m LayerMap) validate() error {
+	if m.All > maxAllLayers {
+		return tooManyLayers(m.All)
+	}
 	if len(m.MoE) == 0 {
 		return &auxerrors.ConfigError{Field: "layers with experts", Value: 0, Want: "at least 1", Reason: auxerrors.ErrTooSmall}
 	}

@@ -138,10 +138,10 @@ func (h npyHeaderFields) dtype() (d DType, bigEndian bool, err error) {
 		case order == ">":
 			return d, true, nil
 		case order == "|" || order == "=":
-			return 0, false, refuse("npy", ErrItemType, "descr %q does not state the byte order of its items", h.descr)
+			return 0, false, refuse("npy", ErrItemType, "descr %.20q does not state the byte order of its items", h.descr)
 		}
 	}
-	return 0, false, refuse("npy", ErrItemType, "descr %q, known are u1, u2, i1, i2 and i4", h.descr)
+	return 0, false, refuse("npy", ErrItemType, "descr %.20q, known are u1, u2, i1, i2 and i4", h.descr)
 }
 
 // swapped is a copy with the bytes of each item reversed.

@@ -133,6 +133,11 @@ func TestHeadersThatNobodyWritesAreRefused(t *testing.T) {
 			require.Equal(t, "npy", refused.Form)
 		})
 	}
+	for _, header := range []string{npyHeader(strings.Repeat("x", 50_000), "False", "(1, 1, 2)"), "{'" + strings.Repeat("x", 50_000) + "':0}"} {
+		_, err := routing.DecodeNpy(npyFile(1, header, 1, 2))
+		require.Error(t, err)
+		require.Less(t, len(err.Error()), 200, "an error does not repeat what it was sent")
+	}
 	_, err := routing.DecodeNpy(npyFile(1, fine, 1, 2))
 	require.NoError(t, err)
 }

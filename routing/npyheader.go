@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ const maxNpyRank = 64
 // what NumPy writes there.
 func parseNpyHeader(text string) (npyHeaderFields, error) {
 	var h npyHeaderFields
-	s := &literal{text: text}
+	s := &literal{text: []byte(text)}
 	seen := map[string]bool{}
 	s.expect('{')
 	for s.err == nil && !s.accept('}') {
@@ -30,7 +31,7 @@ func parseNpyHeader(text string) (npyHeaderFields, error) {
 		switch {
 		case s.err != nil:
 		case seen[key]:
-			s.fail("key %q comes twice", key)
+			s.fail("key %.40q comes twice", key)
 		case key == "descr":
 			h.descr = s.quoted()
 		case key == "fortran_order":
@@ -38,7 +39,7 @@ func parseNpyHeader(text string) (npyHeaderFields, error) {
 		case key == "shape":
 			h.shape = s.tuple()
 		default:
-			s.fail("unknown key %q", key)
+			s.fail("unknown key %.40q", key)
 		}
 		seen[key] = true
 		if !s.accept(',') {
@@ -59,9 +60,10 @@ func parseNpyHeader(text string) (npyHeaderFields, error) {
 	return h, nil
 }
 
-// literal reads Python literals from left to right. The first error stays.
+// literal reads literals from left to right: those of Python here, and of JSON in
+// the object form. The first error stays.
 type literal struct {
-	text string
+	text []byte
 	at   int
 	err  error
 }
@@ -105,12 +107,12 @@ func (s *literal) quoted() string {
 	if s.err != nil {
 		return ""
 	}
-	end := strings.IndexByte(s.text[s.at:], quote)
+	end := bytes.IndexByte(s.text[s.at:], quote)
 	if end < 0 {
 		s.fail("string without end")
 		return ""
 	}
-	text := s.text[s.at : s.at+end]
+	text := string(s.text[s.at : s.at+end])
 	if strings.ContainsAny(text, "\\\n") {
 		s.fail("string with an escape or a line break")
 		return ""
@@ -122,7 +124,7 @@ func (s *literal) quoted() string {
 func (s *literal) boolean() bool {
 	s.blanks()
 	for word, value := range map[string]bool{"True": true, "False": false} {
-		if s.err == nil && strings.HasPrefix(s.text[s.at:], word) {
+		if s.err == nil && strings.HasPrefix(string(s.text[s.at:]), word) {
 			s.at += len(word)
 			return value
 		}
@@ -159,7 +161,7 @@ func (s *literal) number() uint64 {
 	for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
 		s.at++
 	}
-	digits := s.text[from:s.at]
+	digits := string(s.text[from:s.at])
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || len(digits) > 1 && digits[0] == '0' {
 		s.fail("expected a whole number from 0 to 2^63-1")

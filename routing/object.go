@@ -3,7 +3,6 @@ package routing
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"strconv"
 )
 
@@ -15,28 +14,29 @@ func decodeObject(data []byte) (Field, error) {
 	if err != nil {
 		return Field{}, err
 	}
-	for _, name := range [...]string{"shape", "dtype", "start", "data"} {
+	for _, name := range [...]string{`"shape"`, `"dtype"`, `"start"`, `"data"`} {
 		if _, there := members[name]; !there {
-			return Field{}, refuse("json", ErrFormat, "object without %q", name)
+			return Field{}, refuse("json", ErrFormat, "object without %s", name)
 		}
 	}
-	shape, err := decodeShape(members["shape"])
+	shape, err := decodeShape(members[`"shape"`])
 	if err != nil {
 		return Field{}, err
 	}
-	name := members["dtype"]
-	if len(name) < 2 || name[0] != '"' {
+	name := members[`"dtype"`]
+	if name[0] != '"' {
 		return Field{}, refuse("json", ErrFormat, "dtype is not a string")
 	}
 	d, known := dtypeNamed(string(name[1 : len(name)-1]))
 	if !known {
 		return Field{}, refuse("json", ErrItemType, "dtype %.40s, known are uint8, uint16, int8, int16 and int32", name)
 	}
-	start, err := strconv.ParseUint(string(members["start"]), 10, strconv.IntSize-1)
-	if err != nil {
-		return Field{}, refuse("json", ErrFormat, "start %.40s is not a position", members["start"])
+	position := members[`"start"`]
+	start, err := strconv.ParseUint(string(position), 10, strconv.IntSize-1)
+	if err != nil || position[0] == '0' && len(position) > 1 {
+		return Field{}, refuse("json", ErrFormat, "start %.40s is not a position", position)
 	}
-	ids, err := decodeBase64String(members["data"])
+	ids, err := decodeBase64String(members[`"data"`])
 	if err != nil {
 		return Field{}, err
 	}
@@ -47,38 +47,76 @@ func decodeObject(data []byte) (Field, error) {
 	return Field{Form: FormatObjectJSON, Array: a, Start: int(start)}, nil
 }
 
-// objectMembers splits an object into its members.
-func objectMembers(data []byte) (map[string]json.RawMessage, error) {
-	members := make(map[string]json.RawMessage, 4)
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if _, err := dec.Token(); err != nil {
-		return nil, refuse("json", ErrFormat, "%v", err)
-	}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, refuse("json", ErrFormat, "%v", err)
-		}
-		name, _ := token.(string) // the decoder allows nothing else here
+// objectMembers splits an object into its members. Their values are only delimited
+// here: whoever takes one apart finds out what it is.
+func objectMembers(data []byte) (map[string][]byte, error) {
+	members := make(map[string][]byte, 4)
+	s := &literal{text: data}
+	s.expect('{')
+	for s.err == nil {
+		name := string(s.value())
+		s.expect(':')
+		value := s.value()
 		switch _, twice := members[name]; {
+		case s.err != nil:
 		case twice:
-			return nil, refuse("json", ErrFormat, "object with two members %q", name)
-		case name != "shape" && name != "dtype" && name != "start" && name != "data":
-			return nil, refuse("json", ErrFormat, "object with a member %.40q, known are shape, dtype, start and data", name)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, refuse("json", ErrFormat, "%s: %v", name, err)
+			s.fail("two members %.40s", name)
+		case name != `"shape"` && name != `"dtype"` && name != `"start"` && name != `"data"`:
+			s.fail("a member %.40s, known are shape, dtype, start and data", name)
 		}
 		members[name] = value
+		if !s.accept(',') {
+			break
+		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, refuse("json", ErrFormat, "%v", err)
+	s.expect('}')
+	s.blanks()
+	if s.err == nil && s.at < len(s.text) {
+		s.fail("something follows the object")
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, refuse("json", ErrFormat, "something follows the object")
+	if s.err != nil {
+		return nil, refuse("json", ErrFormat, "object: %v", s.err)
 	}
 	return members, nil
+}
+
+// value delimits a JSON value that is no object and no list of lists.
+func (s *literal) value() []byte {
+	s.blanks()
+	from, rest := s.at, s.text[s.at:]
+	size := 0
+	switch {
+	case s.err != nil:
+		return nil
+	case len(rest) > 0 && rest[0] == '"':
+		size = stringEnd(rest)
+	case len(rest) > 0 && rest[0] == '[':
+		size = bytes.IndexByte(rest, ']') + 1
+	default:
+		size = bytes.IndexAny(rest, ",:}] \t\r\n")
+	}
+	if size < 1 {
+		s.fail("expected a value")
+		return nil
+	}
+	s.at += size
+	return s.text[from:s.at]
+}
+
+// stringEnd is the length of the JSON string that text begins with, or 0.
+func stringEnd(text []byte) int {
+	for at := 1; at < len(text); at++ {
+		quote := bytes.IndexByte(text[at:], '"')
+		if quote < 0 {
+			return 0
+		}
+		at += quote
+		escapes := len(text[:at]) - len(bytes.TrimRight(text[1:at], `\`)) - 1
+		if escapes%2 == 0 {
+			return at + 1
+		}
+	}
+	return 0
 }
 
 // decodeShape reads three whole numbers. They are taken apart by hand, because
