@@ -3,6 +3,7 @@ module github.com/auxoutput/auxoutput
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/fxamacker/cbor/v2 v2.10.0
 	github.com/hashicorp/golang-lru/v2 v2.0.7

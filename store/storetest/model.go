@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"bytes"
@@ -9,14 +9,17 @@ import (
 	"github.com/auxoutput/auxoutput/store"
 )
 
-// model is the store's contract written down literally: one list, full scans,
-// and a copy of everything before each batch. It is slow on purpose, and meant
-// to be read as the specification.
-type model struct {
+// Model is the store's contract written down literally: one list, full scans, and
+// a copy of everything before each batch. It is slow on purpose, and meant to be
+// read as the specification. It is not safe for concurrent use.
+type Model struct {
 	slots      int
 	blockBytes int
-	verify     bool
 	generation uint64
+	closed     bool
+
+	// Verify counts conflicts: payloads that differ from the block that is there.
+	Verify bool
 
 	order []*modelBlock // stored blocks, oldest first; the place of a held one means nothing
 	refs  map[blockhash.Hash]int
@@ -34,14 +37,15 @@ type modelBlock struct {
 
 type modelView struct{ blocks []*modelBlock }
 
-func newModel(slots, blockBytes int, verify bool) *model {
-	return &model{
-		slots: slots, blockBytes: blockBytes, verify: verify,
+// NewModel makes an empty model in generation 0.
+func NewModel(slots, blockBytes int) *Model {
+	return &Model{
+		slots: slots, blockBytes: blockBytes,
 		refs: map[blockhash.Hash]int{}, gone: map[blockhash.Hash]error{},
 	}
 }
 
-func (m *model) find(hash blockhash.Hash) *modelBlock {
+func (m *Model) find(hash blockhash.Hash) *modelBlock {
 	for _, block := range m.order {
 		if block.hash == hash {
 			return block
@@ -50,23 +54,23 @@ func (m *model) find(hash blockhash.Hash) *modelBlock {
 	return nil
 }
 
-func (m *model) touch(block *modelBlock) {
+func (m *Model) touch(block *modelBlock) {
 	m.order = slices.DeleteFunc(m.order, func(b *modelBlock) bool { return b == block })
 	m.order = append(m.order, block)
 }
 
-func (m *model) drop(block *modelBlock, why error) {
+func (m *Model) drop(block *modelBlock, why error) {
 	m.order = slices.DeleteFunc(m.order, func(b *modelBlock) bool { return b == block })
 	m.gone[block.hash] = why
 }
 
-func (m *model) held(block *modelBlock) bool {
+func (m *Model) held(block *modelBlock) bool {
 	return m.refs[block.hash] > 0 || block.views > 0
 }
 
 // occupied counts the slots in use: those of stored blocks, and those of dropped
 // ones that a view still shows.
-func (m *model) occupied() int {
+func (m *Model) occupied() int {
 	inUse := map[*modelBlock]bool{}
 	for _, block := range m.order {
 		inUse[block] = true
@@ -87,7 +91,7 @@ type saved struct {
 	gone   map[blockhash.Hash]error
 }
 
-func (m *model) save() saved {
+func (m *Model) save() saved {
 	s := saved{order: slices.Clone(m.order), refs: map[blockhash.Hash]int{}, gone: map[blockhash.Hash]error{}}
 	for _, block := range m.order {
 		s.doomed = append(s.doomed, block.doomed)
@@ -101,7 +105,7 @@ func (m *model) save() saved {
 	return s
 }
 
-func (m *model) restore(s saved) {
+func (m *Model) restore(s saved) {
 	m.order, m.refs, m.gone = s.order, s.refs, s.gone
 	for i, block := range m.order {
 		block.doomed = s.doomed[i]
@@ -109,7 +113,7 @@ func (m *model) restore(s saved) {
 }
 
 // put is design step by step; the error is the sentinel.
-func (m *model) put(b store.Batch) (result store.PutResult, reason error) {
+func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 	before := m.save()
 	defer func() {
 		if reason != nil {
@@ -170,7 +174,7 @@ func (m *model) put(b store.Batch) (result store.PutResult, reason error) {
 			m.touch(stored)
 			incoming[stored] = false
 			result.Present++
-			if m.verify && !bytes.Equal(stored.rows, block.Rows) {
+			if m.Verify && !bytes.Equal(stored.rows, block.Rows) {
 				result.Conflicts++
 			}
 			continue
@@ -236,7 +240,7 @@ func (m *model) put(b store.Batch) (result store.PutResult, reason error) {
 
 // read finds all blocks and touches them, or says which is the first absent one
 // and why.
-func (m *model) read(hashes []blockhash.Hash) (blocks []*modelBlock, absent int, reason error) {
+func (m *Model) read(hashes []blockhash.Hash) (blocks []*modelBlock, absent int, reason error) {
 	for i, hash := range hashes {
 		block := m.find(hash)
 		if block == nil {
@@ -253,25 +257,16 @@ func (m *model) read(hashes []blockhash.Hash) (blocks []*modelBlock, absent int,
 	return blocks, -1, nil
 }
 
-func (m *model) get(hashes []blockhash.Hash) ([]byte, int, error) {
-	blocks, absent, reason := m.read(hashes)
-	return rowsOf(blocks), absent, reason
-}
-
-func (m *model) view(hashes []blockhash.Hash) (*modelView, int, error) {
-	blocks, absent, reason := m.read(hashes)
-	if reason != nil {
-		return nil, absent, reason
-	}
+func (m *Model) view(blocks []*modelBlock) *modelView {
 	for _, block := range blocks {
 		block.views++
 	}
 	view := &modelView{blocks}
 	m.views = append(m.views, view)
-	return view, -1, nil
+	return view
 }
 
-func (m *model) closeView(view *modelView) {
+func (m *Model) closeView(view *modelView) {
 	m.views = slices.DeleteFunc(m.views, func(v *modelView) bool { return v == view })
 	for _, block := range slices.Backward(view.blocks) {
 		block.views--
@@ -281,7 +276,7 @@ func (m *model) closeView(view *modelView) {
 	}
 }
 
-func (m *model) prefix(hashes []blockhash.Hash) int {
+func (m *Model) prefix(hashes []blockhash.Hash) int {
 	n := 0
 	for n < len(hashes) && m.find(hashes[n]) != nil {
 		n++
@@ -289,7 +284,7 @@ func (m *model) prefix(hashes []blockhash.Hash) int {
 	return n
 }
 
-func (m *model) retainPrefix(hashes []blockhash.Hash) int {
+func (m *Model) retainPrefix(hashes []blockhash.Hash) int {
 	n := m.prefix(hashes)
 	for _, hash := range hashes[:n] {
 		m.refs[hash]++
@@ -297,7 +292,7 @@ func (m *model) retainPrefix(hashes []blockhash.Hash) int {
 	return n
 }
 
-func (m *model) remove(hashes []blockhash.Hash) int {
+func (m *Model) remove(hashes []blockhash.Hash) int {
 	n := 0
 	for _, hash := range hashes {
 		block := m.find(hash)
@@ -314,7 +309,7 @@ func (m *model) remove(hashes []blockhash.Hash) int {
 	return n
 }
 
-func (m *model) reset() {
+func (m *Model) reset() {
 	m.order = nil
 	clear(m.refs)
 	clear(m.gone)
@@ -322,7 +317,7 @@ func (m *model) reset() {
 }
 
 // snapshot is the model's state in the form of the store's.
-func (m *model) snapshot() (evictable []blockhash.Hash, held, pending map[blockhash.Hash]store.Holding) {
+func (m *Model) snapshot() (evictable []blockhash.Hash, held, pending map[blockhash.Hash]store.Holding) {
 	held, pending = map[blockhash.Hash]store.Holding{}, map[blockhash.Hash]store.Holding{}
 	for _, block := range m.order {
 		if m.held(block) {

@@ -1,0 +1,385 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+	"github.com/auxoutput/auxoutput/store"
+)
+
+// call is one operation of a history.
+type call struct {
+	op         string
+	batch      store.Batch
+	hashes     []blockhash.Hash
+	generation uint64
+	view       int // number of the view that is opened or closed
+}
+
+// answer is what an operation returned.
+type answer struct {
+	result store.PutResult
+	rows   []byte
+	n      int
+	err    error
+}
+
+// historyClients and historyCalls are the size of a history. Checking takes time
+// that grows fast with what overlaps.
+const (
+	historyClients = 3
+	historyCalls   = 6
+	histories      = 500
+)
+
+// checkHistories records what concurrent clients do and get, and looks for an order
+// in which the model gives the same answers. Some histories are crossed by a Close.
+func checkHistories(t *testing.T, factory Factory) {
+	rounds := histories
+	if testing.Short() {
+		rounds = histories / 10
+	}
+	if text := illegalHistory(t, factory, rounds); text != "" {
+		t.Fatalf("no order of these operations explains their answers:\n%s", text)
+	}
+}
+
+// illegalHistory is the first history found that no order explains, "" if there is
+// none.
+func illegalHistory(t *testing.T, factory Factory, rounds int) string {
+	overlaps := 0
+	for round := range rounds {
+		slots := 1 + round%5
+		history := recordHistory(t, factory, slots, uint64(round), round%4 == 3)
+		if overlapping(history) {
+			overlaps++
+		}
+		switch porcupine.CheckOperationsTimeout(sequential(slots), history, 30*time.Second) {
+		case porcupine.Unknown:
+			t.Logf("LOUD: round %d took too long to check", round)
+		case porcupine.Illegal:
+			var b bytes.Buffer
+			for _, op := range history {
+				fmt.Fprintf(&b, "client %d [%d,%d] %s\n", op.ClientId, op.Call, op.Return, describe(op.Input, op.Output))
+			}
+			return b.String()
+		}
+	}
+	t.Logf("%d of %d histories had operations that overlap", overlaps, rounds)
+	return ""
+}
+
+// overlapping reports whether an operation began before another one ended.
+func overlapping(history []porcupine.Operation) bool {
+	for _, op := range history {
+		if op.Return > op.Call+1 { // the clock went on in between
+			return true
+		}
+	}
+	return false
+}
+
+// historyBlock is the size of a block in histories: large enough that copies
+// overlap with other operations.
+const historyBlock = 4096
+
+func recordHistory(t *testing.T, factory Factory, slots int, seed uint64, closes bool) []porcupine.Operation {
+	real, err := factory(slots, historyBlock)
+	require.NoError(t, err)
+	var clock atomic.Int64
+	var mu sync.Mutex
+	var history []porcupine.Operation
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for client := range historyClients {
+		wg.Go(func() {
+			c := &historyClient{real: real, r: rand.New(rand.NewPCG(seed, uint64(client))), number: client}
+			record := func(input call) {
+				called := clock.Add(1)
+				output := c.do(input)
+				returned := clock.Add(1)
+				mu.Lock()
+				defer mu.Unlock()
+				history = append(history, porcupine.Operation{
+					ClientId: client, Input: input, Output: output, Call: called, Return: returned,
+				})
+			}
+			<-start
+			for i := range historyCalls {
+				record(c.draw(i, closes && client == 0 && i == historyCalls-2))
+			}
+			for len(c.views) > 0 { // or Close would wait for ever
+				record(c.closeView())
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	require.NoError(t, real.Close())
+	return history
+}
+
+// historyClient draws operations and carries them out.
+type historyClient struct {
+	real       Store
+	r          *rand.Rand
+	number     int
+	generation uint64
+	views      map[int]View
+}
+
+func (c *historyClient) hashes(most int) []blockhash.Hash {
+	var hashes []blockhash.Hash
+	for range c.r.IntN(most + 1) {
+		hashes = append(hashes, hashOf(c.r.IntN(6)))
+	}
+	return hashes
+}
+
+func (c *historyClient) draw(i int, closes bool) call {
+	in := call{op: "get", generation: c.generation, view: c.number*100 + i}
+	if closes && len(c.views) == 0 {
+		in.op = "close"
+		return in
+	}
+	kinds := []string{"put", "put", "put", "get", "get", "prefix", "reset"}
+	if _, ok := c.real.(PrefixRetainer); ok {
+		kinds = append(kinds, "retain prefix")
+	}
+	if _, ok := c.real.(Remover); ok {
+		kinds = append(kinds, "remove")
+	}
+	if _, ok := c.real.(Viewer); ok {
+		kinds = append(kinds, "open view", "close view")
+	}
+	in.op = kinds[c.r.IntN(len(kinds))]
+	switch in.op {
+	case "put":
+		in.batch = store.Batch{Generation: c.generation, Retain: c.hashes(1), Release: c.hashes(1), Partial: c.r.IntN(4) == 0}
+		for _, hash := range c.hashes(3) {
+			in.batch.Blocks = append(in.batch.Blocks, store.Block{Hash: hash, Rows: payload(hash, c.number*10+i, historyBlock)})
+		}
+	case "close view":
+		return c.closeView()
+	default:
+		in.hashes = c.hashes(3)
+	}
+	return in
+}
+
+// closeView closes any of the client's views.
+func (c *historyClient) closeView() call {
+	for view := range c.views {
+		return call{op: "close view", view: view}
+	}
+	return call{op: "get"}
+}
+
+func (c *historyClient) do(in call) (out answer) {
+	switch in.op {
+	case "put":
+		out.result, out.err = c.real.Put(in.batch)
+		out.result.Conflicts = 0
+	case "get":
+		out.rows, out.err = c.real.Get(nil, in.hashes)
+	case "prefix":
+		out.n = c.real.Prefix(in.hashes)
+	case "retain prefix":
+		out.n, out.err = c.real.(PrefixRetainer).RetainPrefix(in.generation, in.hashes)
+	case "remove":
+		out.n, out.err = c.real.(Remover).Remove(in.generation, in.hashes)
+	case "reset":
+		var generation uint64
+		if generation, out.err = c.real.Reset(); out.err == nil {
+			c.generation, out.n = generation, int(generation)
+		}
+	case "open view":
+		var view View
+		if view, out.err = c.real.(Viewer).OpenView(in.hashes); out.err == nil {
+			if c.views == nil {
+				c.views = map[int]View{}
+			}
+			c.views[in.view] = view
+		}
+	case "close view":
+		// The rows that it showed to the end are part of the answer.
+		var rows bytes.Buffer
+		if _, out.err = c.views[in.view].WriteTo(&rows); out.err == nil {
+			out.rows = rows.Bytes()
+			out.err = c.views[in.view].Close()
+		}
+		delete(c.views, in.view)
+	case "close":
+		out.err = c.real.Close()
+	}
+	return out
+}
+
+// sequentialState is the model between two operations.
+type sequentialState struct {
+	model *Model
+	views map[int]*openModelView
+}
+
+// sequential is the model as porcupine wants it: without memory of its own.
+func sequential(slots int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return sequentialState{NewModel(slots, historyBlock), map[int]*openModelView{}} },
+		Step: func(state, input, output any) (bool, any) {
+			next := state.(sequentialState).clone()
+			return next.step(input.(call), output.(answer)), next
+		},
+		Equal:             func(a, b any) bool { return a.(sequentialState).text() == b.(sequentialState).text() },
+		DescribeOperation: describe,
+	}
+}
+
+// step does an operation and reports whether the answer is the model's.
+func (s sequentialState) step(in call, out answer) bool {
+	var want answer
+	switch in.op {
+	case "put":
+		want.result, want.err = s.model.Put(in.batch)
+		want.result.Conflicts = 0
+	case "get":
+		want.rows, want.err = s.model.Get(nil, in.hashes)
+	case "prefix":
+		want.n = s.model.Prefix(in.hashes)
+	case "retain prefix":
+		want.n, want.err = s.model.RetainPrefix(in.generation, in.hashes)
+	case "remove":
+		want.n, want.err = s.model.Remove(in.generation, in.hashes)
+	case "reset":
+		generation, err := s.model.Reset()
+		want.n, want.err = int(generation), err
+	case "open view":
+		view, err := s.model.OpenView(in.hashes)
+		if want.err = err; err == nil {
+			s.views[in.view] = view.(*openModelView)
+		}
+	case "close view":
+		var rows bytes.Buffer
+		_, _ = s.views[in.view].WriteTo(&rows)
+		want.rows, want.err = rows.Bytes(), s.views[in.view].Close()
+		delete(s.views, in.view)
+	case "close":
+		want.err = s.model.Close()
+	}
+	return want.result == out.result && want.n == out.n && bytes.Equal(want.rows, out.rows) && sameAnswer(want.err, out.err)
+}
+
+// sameAnswer compares errors as sameReason does.
+func sameAnswer(want, got error) bool {
+	if want == nil || got == nil {
+		return want == nil && got == nil
+	}
+	var model, typed *auxerrors.BlockObjectStoreError
+	if !errors.As(want, &model) || !errors.As(got, &typed) {
+		return false
+	}
+	if errors.Is(want, auxerrors.ErrAbsent) {
+		return errors.Is(got, auxerrors.ErrAbsent) && model.Index == typed.Index
+	}
+	return errors.Is(got, model.Reason)
+}
+
+// clone copies the state, for porcupine tries many orders.
+func (s sequentialState) clone() sequentialState {
+	m := *s.model
+	copies := map[*modelBlock]*modelBlock{}
+	copyOf := func(b *modelBlock) *modelBlock {
+		if copies[b] == nil {
+			c := *b
+			copies[b] = &c
+		}
+		return copies[b]
+	}
+	m.order = nil
+	for _, block := range s.model.order {
+		m.order = append(m.order, copyOf(block))
+	}
+	saved := s.model.save()
+	m.refs, m.gone = saved.refs, saved.gone
+	m.views = nil
+	views := map[int]*openModelView{}
+	for _, view := range s.model.views {
+		c := &modelView{}
+		for _, block := range view.blocks {
+			c.blocks = append(c.blocks, copyOf(block))
+		}
+		m.views = append(m.views, c)
+		for number, open := range s.views {
+			if open.view == view {
+				views[number] = &openModelView{&m, c, open.closed}
+			}
+		}
+	}
+	return sequentialState{&m, views}
+}
+
+// text is the state in a form that can be compared; why blocks are gone is left
+// out, since stores may forget it.
+func (s sequentialState) text() string {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, s.model.generation, s.model.closed)
+	for _, block := range s.model.order {
+		fmt.Fprintln(&b, block.hash, block.rows[0], block.views, block.doomed)
+	}
+	for n := range universe {
+		fmt.Fprintln(&b, s.model.refs[hashOf(n)])
+	}
+	numbers := make([]int, 0, len(s.views))
+	for number := range s.views {
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	for _, number := range numbers {
+		fmt.Fprintln(&b, number)
+		for _, block := range s.views[number].view.blocks {
+			fmt.Fprintln(&b, block.hash, block.rows[0])
+		}
+	}
+	return b.String()
+}
+
+// describe tells an operation in a line.
+func describe(input, output any) string {
+	in, out := input.(call), output.(answer)
+	names := func(hashes []blockhash.Hash) (list []int) {
+		for _, hash := range hashes {
+			for n := range universe {
+				if hashOf(n) == hash {
+					list = append(list, n)
+				}
+			}
+		}
+		return list
+	}
+	text := in.op
+	if in.op == "put" {
+		var blocks []blockhash.Hash
+		for _, block := range in.batch.Blocks {
+			blocks = append(blocks, block.Hash)
+		}
+		text += fmt.Sprintf(" %v retain %v release %v generation %d partial %v: %+v", names(blocks),
+			names(in.batch.Retain), names(in.batch.Release), in.batch.Generation, in.batch.Partial, out.result)
+	} else {
+		text += fmt.Sprintf(" %v view %d: n=%d, %d bytes", names(in.hashes), in.view, out.n, len(out.rows))
+	}
+	if out.err != nil {
+		text += ": " + out.err.Error()
+	}
+	return text
+}
