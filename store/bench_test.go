@@ -121,7 +121,7 @@ func BenchmarkGet(b *testing.B) {
 	for _, blockBytes := range []int{6144, 59392} {
 		slots := benchBudget / blockBytes
 		hashes := benchHashes(slots)
-		s, err := store.New(store.Options{MaxBytes: benchBudget, BlockBytes: blockBytes})
+		s, err := store.New(store.Options{MaxBytes: benchBudget, BlockBytes: blockBytes, Populate: true})
 		if err != nil {
 			b.Fatal(err)
 		}
