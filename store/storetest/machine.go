@@ -89,7 +89,21 @@ func (mc *machine) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// numbers stand for hashes where counterexamples are printed.
+// drawPresent draws hashes half of the time from those that are there, in any
+// order and with repetitions: random ones are mostly absent.
+func (mc *machine) drawPresent(t *rapid.T, label string, most int) []blockhash.Hash {
+	if len(mc.model.order) == 0 || !rapid.Bool().Draw(t, "of those present") {
+		return drawHashes(t, label, most)
+	}
+	var hashes []blockhash.Hash
+	for range rapid.IntRange(1, most).Draw(t, label) {
+		hashes = append(hashes, mc.model.order[rapid.IntRange(0, len(mc.model.order)-1).Draw(t, "present")].hash)
+	}
+	return hashes
+}
+
+// drawHashes draws any hashes. Numbers stand for them where counterexamples are
+// printed.
 func drawHashes(t *rapid.T, label string, most int) []blockhash.Hash {
 	var hashes []blockhash.Hash
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, universe-1), 0, most).Draw(t, label) {
@@ -111,7 +125,9 @@ func (mc *machine) drawBatch(t *rapid.T) store.Batch {
 		}
 		batch.Blocks = append(batch.Blocks, store.Block{Hash: hash, Rows: payload(hash, mc.tries, size)})
 	}
-	batch.Retain = drawHashes(t, "retain", 4)
+	if rapid.Bool().Draw(t, "retains") { // not always, or all slots would soon be held
+		batch.Retain = mc.drawPresent(t, "retain", 3)
+	}
 	batch.Release = mc.drawReleases(t, batch.Retain)
 	return batch
 }
@@ -125,7 +141,11 @@ func (mc *machine) drawReleases(t *rapid.T, retained []blockhash.Hash) []blockha
 		}
 	}
 	var release []blockhash.Hash
-	for range rapid.IntRange(0, len(held)).Draw(t, "releases") {
+	releases := len(held)
+	if rapid.Bool().Draw(t, "some") {
+		releases = rapid.IntRange(0, len(held)).Draw(t, "releases")
+	}
+	for range releases {
 		at := rapid.IntRange(0, len(held)-1).Draw(t, "release")
 		release = append(release, held[at])
 		held = slices.Delete(held, at, at+1)
@@ -161,7 +181,7 @@ func (mc *machine) put(t *rapid.T) {
 }
 
 func (mc *machine) get(t *rapid.T) {
-	hashes := drawHashes(t, "hashes", 6)
+	hashes := mc.drawPresent(t, "hashes", 6)
 	want, wantErr := mc.model.Get([]byte("kept"), hashes)
 	got, err := mc.real.Get([]byte("kept"), hashes)
 	sameReason(t, wantErr, err)
@@ -169,12 +189,12 @@ func (mc *machine) get(t *rapid.T) {
 }
 
 func (mc *machine) prefix(t *rapid.T) {
-	hashes := drawHashes(t, "hashes", 6)
+	hashes := mc.drawPresent(t, "hashes", 6)
 	require.Equal(t, mc.model.Prefix(hashes), mc.real.Prefix(hashes))
 }
 
 func (mc *machine) retainPrefix(t *rapid.T) {
-	hashes := drawHashes(t, "hashes", 6)
+	hashes := mc.drawPresent(t, "hashes", 6)
 	want, _ := mc.model.RetainPrefix(mc.model.generation, hashes)
 	got, err := mc.real.(PrefixRetainer).RetainPrefix(mc.model.generation, hashes)
 	require.NoError(t, err)
@@ -184,7 +204,7 @@ func (mc *machine) retainPrefix(t *rapid.T) {
 }
 
 func (mc *machine) remove(t *rapid.T) {
-	hashes := drawHashes(t, "hashes", 3)
+	hashes := mc.drawPresent(t, "hashes", 3)
 	want, _ := mc.model.Remove(mc.model.generation, hashes)
 	got, err := mc.real.(Remover).Remove(mc.model.generation, hashes)
 	require.NoError(t, err)
@@ -202,7 +222,7 @@ func (mc *machine) reset(t *rapid.T) {
 }
 
 func (mc *machine) openView(t *rapid.T) {
-	hashes := drawHashes(t, "hashes", 3)
+	hashes := mc.drawPresent(t, "hashes", 3)
 	want, wantErr := mc.model.OpenView(hashes)
 	got, err := mc.real.(Viewer).OpenView(hashes)
 	sameReason(t, wantErr, err)
