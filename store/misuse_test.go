@@ -169,3 +169,21 @@ func TestEverythingAfterCloseIsErrClosed(t *testing.T) {
 	require.True(t, errors.Is(err, auxerrors.ErrClosed) && errors.Is(err, auxerrors.ErrPublication), "%v", err)
 	require.ErrorIs(t, w.Close(), auxerrors.ErrPublication)
 }
+
+func TestAViewedBlockIsNoVictimEvenOfTheBatchThatReleasesIt(t *testing.T) {
+	s := newStore(t, 1)
+	_, err := s.Put(store.Batch{Blocks: blocksOf(0), Retain: hashesOf(0)})
+	require.NoError(t, err)
+	view, err := s.View(hashesOf(0))
+	require.NoError(t, err)
+	next := store.Batch{Blocks: blocksOf(1), Release: hashesOf(0)}
+	_, err = s.Put(next)
+	require.ErrorIs(t, err, auxerrors.ErrCannotFit)
+	rows, err := view.Block(0)
+	require.NoError(t, err)
+	require.Equal(t, rowsFor(0, 0, testBlock), rows)
+	require.NoError(t, view.Close())
+	result, err := s.Put(next)
+	require.NoError(t, err)
+	require.Equal(t, store.PutResult{Stored: 1, Evicted: 1}, result)
+}

@@ -45,7 +45,7 @@ type Contestant struct {
 const (
 	StoreName     = "auxoutput"
 	LimitName     = "limit"
-	SmallPageName = "limit, small pages"
+	SmallPageName = "limit-4KiB"
 )
 
 // Own are the store and the limits: the limit on huge pages, which the store

@@ -9,7 +9,7 @@ import (
 type limit struct {
 	region region
 	bytes  int
-	slots  int64
+	slots  uint32
 }
 
 func newLimit(setup Setup, hugePages bool) (Cache, error) {
@@ -17,11 +17,11 @@ func newLimit(setup Setup, hugePages bool) (Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &limit{region: r, bytes: setup.BlockBytes, slots: int64(setup.Slots())}, nil
+	return &limit{region: r, bytes: setup.BlockBytes, slots: uint32(setup.Slots())}, nil
 }
 
 func (l *limit) place(hash *blockhash.Hash) []byte {
-	from := int(idOf(hash)%l.slots) * l.bytes
+	from := int(uint32(idOf(hash))%l.slots) * l.bytes // a short division: it is no part of a copy
 	return l.region.bytes[from : from+l.bytes]
 }
 
@@ -42,7 +42,7 @@ func (l *limit) Get(dst []byte, hashes []blockhash.Hash) (int, error) {
 // Hold leaves fewer places for what is put from now on. It gives every block
 // another place, so nothing can be read back afterwards.
 func (l *limit) Hold(hashes []blockhash.Hash) error {
-	l.slots -= int64(len(hashes))
+	l.slots -= uint32(len(hashes))
 	return nil
 }
 

@@ -1,0 +1,25 @@
+package throughput
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Machine says in a line what was measured on: figures without it say little.
+func Machine() string {
+	return fmt.Sprintf("%s %s/%s, %d CPUs (%s)", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
+}
+
+func cpuModel() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(info)) {
+			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	return "model unknown"
+}

@@ -1,0 +1,160 @@
+package throughput
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// bout is one round: the lanes go through each phase together, turn by turn.
+type bout struct {
+	setup  Setup
+	lanes  []*lane
+	runs   []Run
+	source region
+	dst    region // what single readers read into
+	second region // what a second one reads into
+}
+
+// Measure takes the contestants through one round and returns what each of them
+// did. If only limits stand beside the last contestant, it also learns what it did
+// to the memory of the process. Rows other than those put are an error, a block that is gone is not.
+func Measure(ctx context.Context, setup Setup, contestants ...Contestant) (runs []Run, err error) {
+	if err := setup.Check(); err != nil {
+		return nil, err
+	}
+	if len(contestants) == 0 {
+		return nil, errors.New("no contestants")
+	}
+	b := &bout{setup: setup}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.reserve(); err != nil {
+		return nil, err
+	}
+	before := readMemory()
+	for i, c := range contestants {
+		cache, err := c.Make(setup)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		b.lanes = append(b.lanes, &lane{
+			Contestant: c, cache: cache, blockBytes: setup.BlockBytes, slots: setup.Slots(),
+			source: b.source.bytes,
+			// Far from what the others put at the same time.
+			at: len(b.source.bytes) / setup.BlockBytes * i / len(contestants) * setup.BlockBytes,
+		})
+		b.runs = append(b.runs, Run{Name: c.Name})
+	}
+	if err := b.phases(ctx); err != nil {
+		return nil, err
+	}
+	for i, l := range b.lanes {
+		b.runs[i].Samples = l.samples
+		if counter, ok := l.cache.(Counter); ok {
+			b.runs[i].MetadataBytes = counter.MetadataBytes()
+		}
+		l.resident = nil // not the cache's, and large enough to show
+	}
+	last := len(b.lanes) - 1
+	if !slices.ContainsFunc(b.lanes[:last], func(l *lane) bool { return !l.Bare }) {
+		m := readMemory().since(before)
+		if m.ResidentPeak > 0 {
+			m.ResidentPeak -= int64(last) * int64(setup.Slots()*setup.BlockBytes)
+		}
+		b.runs[last].Memory = m
+	}
+	return b.runs, nil
+}
+
+// Warm touches as much memory as a round may need and gives it back. On a virtual
+// machine this makes the host provide it, which would cost whoever comes first
+// several times what first touches cost later.
+func Warm(setup Setup) error {
+	r, err := newRegion(int(setup.SourceBytes+4*setup.BudgetBytes), true)
+	if err != nil {
+		return err
+	}
+	r.fill()
+	return r.release()
+}
+
+// reserve makes the buffers and touches them, so that they cost nothing later.
+func (b *bout) reserve() error {
+	var err error
+	reserve := func(r *region, size int) {
+		if err == nil {
+			if *r, err = newRegion(size, true); err == nil {
+				r.fill()
+			}
+		}
+	}
+	reserve(&b.source, int(b.setup.SourceBytes))
+	reserve(&b.dst, slices.Max(ReadCounts)*b.setup.BlockBytes)
+	reserve(&b.second, pairedHashes*b.setup.BlockBytes)
+	return err
+}
+
+func (b *bout) phases(ctx context.Context) error {
+	slots := b.setup.Slots()
+	steps := []func() error{
+		func() error { return b.puts(PhaseCold, slots, batchBlocks) },
+		func() error { return b.puts(PhaseEvict, slots, batchBlocks) },
+		func() error { return b.puts(PhaseSteady, 2*slots, batchBlocks) },
+		b.probe,
+	}
+	for _, n := range ReadCounts {
+		steps = append(steps, func() error { return b.reads(n) })
+	}
+	steps = append(steps, b.twoReaders, b.beside, b.mix)
+	if b.setup.Allocations {
+		steps = append(steps, b.allocations)
+	}
+	if len(b.setup.Retained) > 0 {
+		steps = append(steps, b.refill, b.retained)
+	}
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bout) probe() error {
+	for _, l := range b.lanes {
+		if err := l.probe(b.dst.bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refill makes the blocks in the cache the newest ones again after the mix.
+func (b *bout) refill() error {
+	for _, l := range b.lanes {
+		for left := b.setup.Slots(); left > 0; left -= batchBlocks {
+			if _, err := l.put(l.fresh(min(batchBlocks, left))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// close gives everything back.
+func (b *bout) close() error {
+	var errs []error
+	for _, l := range b.lanes {
+		errs = append(errs, l.cache.Close())
+	}
+	for _, r := range []region{b.source, b.dst, b.second} {
+		if r.raw != nil {
+			errs = append(errs, r.release())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package throughput
+
+const raceDetector = false
