@@ -106,7 +106,7 @@ func copyModule(from, to string) error {
 func test(dir string) (output string, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, "go", "test", "./store", "-short", "-failfast", "-timeout", "60s", "-rapid.checks=300")
+	command := exec.CommandContext(ctx, "go", "test", "./store", "-short", "-failfast", "-timeout", "60s", "-rapid.checks=300", "-rapid.nofailfile")
 	command.Dir = dir
 	text, err := command.CombinedOutput()
 	return string(text), err == nil

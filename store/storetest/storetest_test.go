@@ -2,7 +2,9 @@ package storetest_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +18,16 @@ import (
 	"github.com/auxoutput/auxoutput/store"
 	"github.com/auxoutput/auxoutput/store/storetest"
 )
+
+// TestMain keeps rapid from writing down the counterexamples of stores that are
+// broken on purpose, and from trying them first the next time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
+		panic(err) // rapid has the flag
+	}
+	os.Exit(m.Run())
+}
 
 func TestTheModelIsAStore(t *testing.T) {
 	storetest.SequentialRun(t, func(slots, blockBytes int) (storetest.Store, error) {
@@ -98,6 +110,9 @@ func (s touchOnPrefix) Prefix(hashes []blockhash.Hash) int {
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("LOUD: rapid draws too few cases under -short to promise anything")
+	}
 	for name, breakIt := range map[string]func(*storetest.Model) storetest.Store{
 		"evicts heads first":           func(m *storetest.Model) storetest.Store { return headFirst{m} },
 		"shows part of a batch":        func(m *storetest.Model) storetest.Store { return partialBatch{m} },
