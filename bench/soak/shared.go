@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/auxoutput/auxoutput/bench/truth"
@@ -124,7 +123,7 @@ func (s *shared) look(op string, list []blockhash.Hash, got []byte, generation u
 		return
 	}
 	for i, hash := range list {
-		atomic.AddInt64(&s.summary.Blocks, 1)
+		s.counts.Blocks.Add(1)
 		if !bytes.Equal(got[i*blockBytes:(i+1)*blockBytes], rows(hash, generation)) {
 			s.violate("%s: wrong rows for %v", op, hash)
 			return
@@ -135,9 +134,9 @@ func (s *shared) look(op string, list []blockhash.Hash, got []byte, generation u
 func (s *shared) put(r *rand.Rand) {
 	generation := s.store.Generation()
 	_, err := s.store.Put(store.Batch{Generation: generation, Blocks: s.blocks(s.stretch(r), generation), Partial: r.IntN(4) == 0})
-	atomic.AddInt64(&s.summary.Puts, 1)
+	s.counts.Puts.Add(1)
 	if !s.expect("put", err, auxerrors.ErrCannotFit, auxerrors.ErrGeneration) {
-		atomic.AddInt64(&s.summary.Refused, 1)
+		s.counts.Refused.Add(1)
 	}
 }
 
@@ -152,7 +151,7 @@ func (s *shared) publish(r *rand.Rand) {
 	}
 	_, err := s.writer.Put(ctx, store.Batch{Generation: generation, Blocks: s.blocks(s.stretch(r), generation), Partial: true})
 	s.expect("background put", err, context.DeadlineExceeded, context.Canceled)
-	atomic.AddInt64(&s.summary.Puts, 1)
+	s.counts.Puts.Add(1)
 }
 
 // read reads through a lease, which is bound to one generation.
@@ -163,9 +162,9 @@ func (s *shared) read(r *rand.Rand) {
 	got, err := lease.Get(nil, list)
 	if s.expect("get", err, auxerrors.ErrAbsent, auxerrors.ErrGeneration) {
 		s.look("get", list, got, lease.Generation())
-		atomic.AddInt64(&s.summary.Reads, 1)
+		s.counts.Reads.Add(1)
 	} else {
-		atomic.AddInt64(&s.summary.Absent, 1)
+		s.counts.Absent.Add(1)
 	}
 }
 
@@ -190,11 +189,11 @@ func (s *shared) view(r *rand.Rand) {
 	}
 	defer func() {
 		if recover() != nil {
-			atomic.AddInt64(&s.summary.Panicked, 1)
+			s.counts.Panicked.Add(1)
 		}
 		s.expect("view close", view.Close())
 	}()
-	atomic.AddInt64(&s.summary.Views, 1)
+	s.counts.Views.Add(1)
 	if r.IntN(8) == 0 {
 		time.Sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
 	}
@@ -212,7 +211,7 @@ func (s *shared) view(r *rand.Rand) {
 func (s *shared) lease(r *rand.Rand) {
 	lease := s.store.Lease()
 	defer lease.Close()
-	atomic.AddInt64(&s.summary.Leases, 1)
+	s.counts.Leases.Add(1)
 	list := s.stretch(r)
 	hit, err := lease.RetainPrefix(list)
 	if !s.expect("retain prefix", err, auxerrors.ErrGeneration) {
@@ -250,7 +249,7 @@ func (s *shared) misuse(r *rand.Rand) {
 			s.violate("a put that ought to be refused with %v was not", wrong.reason)
 		case s.expect("misuse", err, wrong.reason, auxerrors.ErrGeneration):
 		}
-		atomic.AddInt64(&s.summary.Misused, 1)
+		s.counts.Misused.Add(1)
 	}
 	_, err := s.store.Remove(generation, list[:1])
 	s.expect("remove", err, auxerrors.ErrGeneration)
@@ -269,5 +268,5 @@ func (s *shared) reset(r *rand.Rand) {
 	}
 	_, err := s.store.Reset()
 	s.expect("reset", err)
-	atomic.AddInt64(&s.summary.Resets, 1)
+	s.counts.Resets.Add(1)
 }

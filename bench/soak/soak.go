@@ -52,8 +52,28 @@ type run struct {
 	ctx  context.Context
 	stop context.CancelFunc
 
+	counts counts
+
 	mu      sync.Mutex
 	summary Summary
+}
+
+// counts are the counters of a summary while everybody counts. Their type keeps
+// them aligned on 32-bit platforms.
+type counts struct {
+	Scenarios, Finished, RowsChecked        atomic.Int64
+	Puts, Refused, Misused, Reads, Absent   atomic.Int64
+	Views, Leases, Resets, Blocks, Panicked atomic.Int64
+}
+
+// total is the summary with all that was counted.
+func (r *run) total() Summary {
+	s, c := r.summary, &r.counts
+	s.Scenarios, s.Finished, s.RowsChecked = c.Scenarios.Load(), c.Finished.Load(), c.RowsChecked.Load()
+	s.Puts, s.Refused, s.Misused = c.Puts.Load(), c.Refused.Load(), c.Misused.Load()
+	s.Reads, s.Absent, s.Views = c.Reads.Load(), c.Absent.Load(), c.Views.Load()
+	s.Leases, s.Resets, s.Blocks, s.Panicked = c.Leases.Load(), c.Resets.Load(), c.Blocks.Load(), c.Panicked.Load()
+	return s
 }
 
 // violate notes something that ought not to have happened. After many of them
@@ -87,7 +107,7 @@ func Run(ctx context.Context, options Options, tick func(time.Duration)) (Summar
 	wg.Wait()
 	shared.finish()
 	r.summary.Seconds = time.Since(began).Seconds()
-	return r.summary, nil
+	return r.total(), nil
 }
 
 // scenarios runs one simulated engine after the other.
@@ -98,9 +118,9 @@ func (r *run) scenarios(mode connector.Mode, seed uint64) {
 		if err != nil {
 			r.violate("%v scenario of seed %d: %v", mode, seed, err)
 		}
-		atomic.AddInt64(&r.summary.Scenarios, 1)
-		atomic.AddInt64(&r.summary.Finished, int64(report.Finished))
-		atomic.AddInt64(&r.summary.RowsChecked, report.RowsChecked)
+		r.counts.Scenarios.Add(1)
+		r.counts.Finished.Add(int64(report.Finished))
+		r.counts.RowsChecked.Add(report.RowsChecked)
 	}
 }
 
