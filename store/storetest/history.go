@@ -187,56 +187,66 @@ func (c *historyClient) closeView() call {
 	return call{op: "get"}
 }
 
-func (c *historyClient) do(in call) (out answer) {
+func (c *historyClient) do(in call) answer {
+	if c.views == nil {
+		c.views = map[int]View{}
+	}
+	out, generation := in.on(c.real, c.views)
+	if generation != 0 {
+		c.generation = generation
+	}
+	return out
+}
+
+// on does the operation on a store or on the model, of which views are the open
+// views by number. The generation is the new one of a reset, else 0.
+func (in call) on(s Store, views map[int]View) (out answer, generation uint64) {
 	switch in.op {
 	case "put":
-		out.result, out.err = c.real.Put(in.batch)
+		out.result, out.err = s.Put(in.batch)
 		out.result.Conflicts = 0
 	case "get":
-		out.rows, out.err = c.real.Get(nil, in.hashes)
+		out.rows, out.err = s.Get(nil, in.hashes)
 	case "prefix":
-		out.n = c.real.Prefix(in.hashes)
+		out.n = s.Prefix(in.hashes)
 	case "retain prefix":
-		out.n, out.err = c.real.(PrefixRetainer).RetainPrefix(in.generation, in.hashes)
+		out.n, out.err = s.(PrefixRetainer).RetainPrefix(in.generation, in.hashes)
 	case "remove":
-		out.n, out.err = c.real.(Remover).Remove(in.generation, in.hashes)
+		out.n, out.err = s.(Remover).Remove(in.generation, in.hashes)
 	case "reset":
-		var generation uint64
-		if generation, out.err = c.real.Reset(); out.err == nil {
-			c.generation, out.n = generation, int(generation)
+		if generation, out.err = s.Reset(); out.err != nil {
+			return out, 0
 		}
+		out.n = int(generation)
 	case "open view":
 		var view View
-		if view, out.err = c.real.(Viewer).OpenView(in.hashes); out.err == nil {
-			if c.views == nil {
-				c.views = map[int]View{}
-			}
-			c.views[in.view] = view
+		if view, out.err = s.(Viewer).OpenView(in.hashes); out.err == nil {
+			views[in.view] = view
 		}
 	case "close view":
 		// The rows that it showed to the end are part of the answer.
 		var rows bytes.Buffer
-		if _, out.err = c.views[in.view].WriteTo(&rows); out.err == nil {
+		if _, out.err = views[in.view].WriteTo(&rows); out.err == nil {
 			out.rows = rows.Bytes()
-			out.err = c.views[in.view].Close()
+			out.err = views[in.view].Close()
 		}
-		delete(c.views, in.view)
+		delete(views, in.view)
 	case "close":
-		out.err = c.real.Close()
+		out.err = s.Close()
 	}
-	return out
+	return out, generation
 }
 
 // sequentialState is the model between two operations.
 type sequentialState struct {
 	model *Model
-	views map[int]*openModelView
+	views map[int]View
 }
 
 // sequential is the model as porcupine wants it: without memory of its own.
 func sequential(slots int) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return sequentialState{NewModel(slots, historyBlock), map[int]*openModelView{}} },
+		Init: func() any { return sequentialState{NewModel(slots, historyBlock), map[int]View{}} },
 		Step: func(state, input, output any) (bool, any) {
 			next := state.(sequentialState).clone()
 			return next.step(input.(call), output.(answer)), next
@@ -248,35 +258,7 @@ func sequential(slots int) porcupine.Model {
 
 // step does an operation and reports whether the answer is the model's.
 func (s sequentialState) step(in call, out answer) bool {
-	var want answer
-	switch in.op {
-	case "put":
-		want.result, want.err = s.model.Put(in.batch)
-		want.result.Conflicts = 0
-	case "get":
-		want.rows, want.err = s.model.Get(nil, in.hashes)
-	case "prefix":
-		want.n = s.model.Prefix(in.hashes)
-	case "retain prefix":
-		want.n, want.err = s.model.RetainPrefix(in.generation, in.hashes)
-	case "remove":
-		want.n, want.err = s.model.Remove(in.generation, in.hashes)
-	case "reset":
-		generation, err := s.model.Reset()
-		want.n, want.err = int(generation), err
-	case "open view":
-		view, err := s.model.OpenView(in.hashes)
-		if want.err = err; err == nil {
-			s.views[in.view] = view.(*openModelView)
-		}
-	case "close view":
-		var rows bytes.Buffer
-		_, _ = s.views[in.view].WriteTo(&rows)
-		want.rows, want.err = rows.Bytes(), s.views[in.view].Close()
-		delete(s.views, in.view)
-	case "close":
-		want.err = s.model.Close()
-	}
+	want, _ := in.on(s.model, s.views)
 	return want.result == out.result && want.n == out.n && bytes.Equal(want.rows, out.rows) && sameAnswer(want.err, out.err)
 }
 
@@ -313,7 +295,7 @@ func (s sequentialState) clone() sequentialState {
 	saved := s.model.save()
 	m.refs, m.gone = saved.refs, saved.gone
 	m.views = nil
-	views := map[int]*openModelView{}
+	views := map[int]View{}
 	for _, view := range s.model.views {
 		c := &modelView{}
 		for _, block := range view.blocks {
@@ -321,7 +303,7 @@ func (s sequentialState) clone() sequentialState {
 		}
 		m.views = append(m.views, c)
 		for number, open := range s.views {
-			if open.view == view {
+			if open := open.(*openModelView); open.view == view {
 				views[number] = &openModelView{&m, c, open.closed}
 			}
 		}
@@ -347,7 +329,7 @@ func (s sequentialState) text() string {
 	slices.Sort(numbers)
 	for _, number := range numbers {
 		fmt.Fprintln(&b, number)
-		for _, block := range s.views[number].view.blocks {
+		for _, block := range s.views[number].(*openModelView).view.blocks {
 			fmt.Fprintln(&b, block.hash, block.rows[0])
 		}
 	}
