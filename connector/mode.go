@@ -14,7 +14,8 @@ type Mode uint8
 const (
 	// FailClosed serves every KV hit and fails the one request whose rows are
 	// gone. With a slot for each hash block of the KV pool, the default budget,
-	// that never happens.
+	// that never happens. Below it, blocks for which running requests leave no room
+	// are not stored, and whoever needs them fails alone.
 	FailClosed Mode = iota
 
 	// RowGated shortens a KV hit to the rows at hand; the rest is computed again.
