@@ -107,6 +107,26 @@ func TestTheIndexOfAMissingBlockCountsFromTheStartOfTheRequest(t *testing.T) {
 	require.Equal(t, 2, failed.Index)
 }
 
+func TestABlockWithoutRoomBesideRunningRequestsFailsOnlyThoseThatNeedIt(t *testing.T) {
+	b := newBench(t, 1)
+	h := map[string][]blockhash.Hash{"a": hashesOf("0"), "b": hashesOf("0"), "c": hashesOf("1"), "d": hashesOf("1")}
+	require.Equal(t, []string{"a@0:abcd"}, b.run(starts(0, h, "a"), one("a", 0, "abcd")))
+	require.Equal(t, []string{"c@0:stuv"}, b.run(starts(0, h, "c"), one("c", 0, "stuv")), "its own rows do not need the store")
+	require.EqualValues(t, 1, b.store.Stats().LeftOut)
+
+	meta := starts(0, h, "b", "d")
+	batch := connector.Batch{
+		IDs: []string{"b", "d"}, Starts: []int{4, 4}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("xy"),
+	}
+	require.NoError(t, b.worker.Process(b.begin(meta), batch, &b.out))
+	require.Equal(t, "abcdx", string(b.out.Find("b").Rows))
+	require.ErrorIs(t, b.out.Find("d").Err, auxerrors.ErrAbsent)
+	require.Empty(t, b.out.Find("d").Rows)
+
+	b.begin(ends("a", "b", "c", "d"))
+	b.empty()
+}
+
 func TestRowsThatNobodyKnowsTheHashOfAreARangeError(t *testing.T) {
 	b := newBench(t, 2)
 	require.NoError(t, b.worker.Process(b.begin(starts(0, nil, "a")), one("a", 1<<30, "x"), &b.out))
