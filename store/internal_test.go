@@ -59,7 +59,7 @@ func TestTheIndexFindsExactlyWhatIsInIt(t *testing.T) {
 			"insert": func(t *rapid.T) {
 				slot := int32(rapid.IntRange(1, slots).Draw(t, "slot"))
 				if _, there := tagOf[slot]; there {
-					t.Skip("in use")
+					return
 				}
 				tag := tags.Draw(t, "tag")
 				x.nodes[slot] = node{hash: numbered(uint64(slot)), tag: tag}
@@ -70,7 +70,7 @@ func TestTheIndexFindsExactlyWhatIsInIt(t *testing.T) {
 				slot := int32(rapid.IntRange(1, slots).Draw(t, "slot"))
 				tag, there := tagOf[slot]
 				if !there {
-					t.Skip("not in use")
+					return
 				}
 				x.remove(tag, slot)
 				delete(tagOf, slot)

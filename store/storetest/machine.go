@@ -71,7 +71,9 @@ func Property(factory Factory) func(*rapid.T) {
 	}
 }
 
-// actions are the operations that the store has.
+// actions are the operations that the store has. One that has nothing to do
+// returns and does not skip: rapid gives up where it draws nothing but skips, and a
+// fuzzer does draw that.
 func (mc *machine) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){
 		"Put": mc.put, "Get": mc.get, "Prefix": mc.prefix, "Reset": mc.reset, "": mc.check,
@@ -213,7 +215,7 @@ func (mc *machine) remove(t *rapid.T) {
 
 func (mc *machine) reset(t *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(t, "reset") > 0 {
-		t.Skip("resets are rare")
+		return // resets are rare
 	}
 	want, _ := mc.model.Reset()
 	got, err := mc.real.Reset()
@@ -233,7 +235,7 @@ func (mc *machine) openView(t *rapid.T) {
 
 func (mc *machine) closeView(t *rapid.T) {
 	if len(mc.views) == 0 {
-		t.Skip("no view is open")
+		return
 	}
 	at := rapid.IntRange(0, len(mc.views)-1).Draw(t, "view")
 	view := mc.views[at]
