@@ -1,0 +1,639 @@
+package store_test
+
+import (
+	"context"
+	"encoding/binary"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+	"github.com/auxoutput/auxoutput/store"
+)
+
+// Bugs that people met in public projects, as far as a store of blocks is concerned.
+// Each name has the number of the case. A block is four tokens of two layers with a
+// top-2, and no two of its ids are equal, so that a shift by a token, a layer or a
+// slot is seen.
+
+// holds checks that the blocks are read back as they were first put.
+func holds(t *testing.T, s *store.Store, numbers ...int) {
+	t.Helper()
+	var want []byte
+	for _, n := range numbers {
+		want = append(want, rowsFor(n, 0, testBlock)...)
+	}
+	got, err := s.Get(nil, hashesOf(numbers...))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// lacks checks that a read names an absent block and leaves the caller's bytes alone.
+func lacks(t *testing.T, s *store.Store, number int, reason error) {
+	t.Helper()
+	dst := append(make([]byte, 0, 4*testBlock), "before"...)
+	got, err := s.Get(dst, hashesOf(number))
+	require.ErrorIs(t, err, reason)
+	require.Equal(t, "before", string(got))
+	require.Equal(t, make([]byte, testBlock), dst[:cap(dst)][len(dst):][:testBlock], "nothing was written behind it either")
+	var typed *auxerrors.BlockObjectStoreError
+	require.ErrorAs(t, err, &typed)
+	require.Equal(t, hashOf(number).Bytes(), typed.Hash)
+}
+
+// keeps puts a batch that must be accepted.
+func keeps(t *testing.T, s *store.Store, batch store.Batch) store.PutResult {
+	t.Helper()
+	batch.Generation = s.Generation()
+	result, err := s.Put(batch)
+	require.NoError(t, err)
+	return result
+}
+
+func TestPublicCase_PC_001_AHashWithoutRowsNeverGetsThoseOfAnother(t *testing.T) {
+	s := newStore(t, 4)
+	put(t, s, 0, 1, 2, 3)
+	// The KV cache drops block 3, and KV from elsewhere takes its place as block 9.
+	_, err := s.Remove(0, hashesOf(3))
+	require.NoError(t, err)
+	lacks(t, s, 9, auxerrors.ErrNeverStored)
+
+	_, err = s.Get(nil, hashesOf(0, 1, 2, 9))
+	var typed *auxerrors.BlockObjectStoreError
+	require.ErrorAs(t, err, &typed)
+	require.Equal(t, 3, typed.Index)
+	require.Equal(t, hashOf(9).Bytes(), typed.Hash)
+}
+
+func TestPublicCase_PC_002_RowsFollowTheirHashFromSlotToSlot(t *testing.T) {
+	s := newStore(t, 4)
+	put(t, s, 0, 1, 2)
+	// Block 1 leaves, another request's block takes its slot, and block 1 comes back
+	// into another one.
+	_, err := s.Remove(0, hashesOf(1))
+	require.NoError(t, err)
+	put(t, s, 7)
+	put(t, s, 1)
+	holds(t, s, 0, 1, 2)
+	holds(t, s, 2, 7, 1, 0)
+}
+
+func TestPublicCase_PC_004_AHashThatIsOnlyRetainedIsAbsentAndNotZeros(t *testing.T) {
+	s := newStore(t, 4)
+	keeps(t, s, store.Batch{Retain: hashesOf(0)})
+	require.Equal(t, 1, s.Stats().Pending)
+	lacks(t, s, 0, auxerrors.ErrNeverStored)
+	_, err := s.View(hashesOf(0))
+	require.ErrorIs(t, err, auxerrors.ErrNeverStored)
+	require.Zero(t, s.Prefix(hashesOf(0)))
+
+	put(t, s, 0)
+	holds(t, s, 0)
+}
+
+func TestPublicCase_PC_005_TheStoreKeepsWhatItIsGivenAndJudgesNoIds(t *testing.T) {
+	s := newStore(t, 2)
+	keeps(t, s, store.Batch{Blocks: []store.Block{{Hash: hashOf(0), Rows: make([]byte, testBlock)}}})
+	got, err := s.Get(nil, hashesOf(0))
+	require.NoError(t, err)
+	require.Equal(t, make([]byte, testBlock), got, "zeros that were published, not zeros of the store")
+	require.EqualValues(t, 1, s.Stats().Stored)
+	lacks(t, s, 1, auxerrors.ErrNeverStored)
+}
+
+func TestPublicCase_PC_007_AFailedBackgroundPutReachesTheNextCall(t *testing.T) {
+	for name, next := range map[string]func(*store.Writer) error{
+		"put": func(w *store.Writer) error {
+			_, err := w.Put(t.Context(), store.Batch{Blocks: blocksOf(1)})
+			return err
+		},
+		"get": func(w *store.Writer) error { _, err := w.Get(t.Context(), nil, hashesOf(0)); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, 2)
+			w := newWriter(t, s, 4)
+			put(t, s, 0)
+			_, err := w.Put(t.Context(), store.Batch{Blocks: []store.Block{{Hash: hashOf(5), Rows: make([]byte, testBlock+1)}}})
+			require.NoError(t, err, "nothing is known yet")
+			require.Error(t, w.Flush(t.Context()))
+			err = next(w)
+			require.ErrorIs(t, err, auxerrors.ErrPublication)
+			require.ErrorIs(t, err, auxerrors.ErrPayloadSize, "the cause is not swallowed")
+			require.ErrorIs(t, w.Close(), auxerrors.ErrPayloadSize)
+		})
+	}
+}
+
+func TestPublicCase_PC_008_ASecondWriterOfOneLayerOverwritesNothing(t *testing.T) {
+	s, err := store.New(store.Options{MaxBytes: 2 * testBlock, BlockBytes: testBlock, Verify: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	put(t, s, 0)
+	drafted := rowsFor(0, 0, testBlock)
+	for token := range 4 { // layer 0 of each token
+		drafted[4*token]++
+		drafted[4*token+1]++
+	}
+	result := keeps(t, s, store.Batch{Blocks: []store.Block{{Hash: hashOf(0), Rows: drafted}}})
+	require.Equal(t, store.PutResult{Present: 1, Conflicts: 1}, result)
+	require.EqualValues(t, 1, s.Stats().Conflicts)
+	holds(t, s, 0)
+}
+
+func TestPublicCase_PC_022_WhatIsReadIsTheCallersOwn(t *testing.T) {
+	s := newStore(t, 2)
+	given := blocksOf(0)
+	keeps(t, s, store.Batch{Blocks: given})
+	clear(given[0].Rows)
+	read, err := s.Get(nil, hashesOf(0))
+	require.NoError(t, err)
+	read[0] = 99
+	holds(t, s, 0)
+}
+
+func TestPublicCase_PC_040_TheFirstRowsWinWhileTheyArePresent(t *testing.T) {
+	second := store.Batch{Blocks: []store.Block{{Hash: hashOf(0), Rows: rowsFor(0, 1, testBlock)}}}
+	s := newStore(t, 1)
+	put(t, s, 0)
+	require.Equal(t, store.PutResult{Present: 1}, keeps(t, s, second))
+	holds(t, s, 0)
+
+	put(t, s, 1) // block 0 has to go
+	lacks(t, s, 0, auxerrors.ErrEvicted)
+	require.Equal(t, store.PutResult{Stored: 1, Evicted: 1}, keeps(t, s, second))
+	got, err := s.Get(nil, hashesOf(0))
+	require.NoError(t, err)
+	require.Equal(t, rowsFor(0, 1, testBlock), got, "after eviction the recomputed rows are the first")
+}
+
+func TestPublicCase_PC_055_ReadingRowsTakesNoSecondCopyOfThem(t *testing.T) {
+	// 1,000 tokens of 48 layers, top-8, two bytes an id: 62 blocks of 16 tokens; the
+	// last 8 tokens are a tail and not the store's.
+	const rowBytes, blockTokens, blocks = 48 * 8 * 2, 16, 62
+	s, err := store.New(store.Options{MaxBytes: blocks * blockTokens * rowBytes, BlockBytes: blockTokens * rowBytes})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	hashes := make([]blockhash.Hash, blocks)
+	var want []byte
+	for i := range hashes {
+		hashes[i] = hashOf(i)
+		rows := rowsFor(i, 0, s.BlockBytes())
+		want = append(want, rows...)
+		keeps(t, s, store.Batch{Blocks: []store.Block{{Hash: hashes[i], Rows: rows}}})
+	}
+	before := s.Stats()
+	require.EqualValues(t, 768_000, before.UsedBytes+8*rowBytes)
+
+	dst := make([]byte, 0, len(want))
+	got, err := s.Get(dst, hashes)
+	require.NoError(t, err)
+	require.Equal(t, want, got, "items keep their width")
+	require.Same(t, &dst[:1][0], &got[0], "the caller's buffer is used as it is")
+	after := s.Stats()
+	require.Equal(t, before.UsedBytes, after.UsedBytes)
+	require.Equal(t, before.MappedBytes, after.MappedBytes)
+}
+
+func TestPublicCase_PC_064_TheBudgetIsNeverRoundedUp(t *testing.T) {
+	const blockBytes = 16 * 43 * 6 * 4
+	t.Run("a thousandth of it, filled", func(t *testing.T) {
+		const maxBytes = 21_390_950 // 20.4 MiB
+		s, err := store.New(store.Options{MaxBytes: maxBytes, BlockBytes: blockBytes})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		require.Equal(t, maxBytes/blockBytes, s.Slots())
+		rows := make([]byte, blockBytes)
+		for i := range s.Slots() + 10 {
+			keeps(t, s, store.Batch{Blocks: []store.Block{{Hash: hashOf(i), Rows: rows}}})
+		}
+		stats := s.Stats()
+		require.Equal(t, stats.Slots, stats.Used)
+		require.LessOrEqual(t, stats.UsedBytes, stats.MaxBytes)
+		require.EqualValues(t, store.MetadataBytes*stats.Slots, stats.MetadataBytes)
+	})
+	t.Run("all of it, reserved", func(t *testing.T) {
+		if raceEnabled || strconv.IntSize == 32 {
+			t.Skip("LOUD: needs a mapping of 20.4 GiB")
+		}
+		maxBytes := int64(204) << 30 / 10
+		s, err := store.New(store.Options{MaxBytes: maxBytes, BlockBytes: blockBytes})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		require.Equal(t, 1_326_570, s.Slots())
+		stats := s.Stats()
+		const alignment = 2 * (2 << 20) // address space only, so that huge pages fit
+		require.LessOrEqual(t, stats.MappedBytes, maxBytes+stats.MetadataBytes+alignment)
+	})
+}
+
+func TestPublicCase_PC_067_GroupsThatShareHashesShareTheirRows(t *testing.T) {
+	s := newStore(t, 4)
+	put(t, s, 0, 1, 2, 3)
+	for range 2 { // the same blocks again, once for each KV group
+		require.Equal(t, store.PutResult{Present: 4}, keeps(t, s, store.Batch{Blocks: blocksOf(0, 1, 2, 3)}))
+	}
+	require.Equal(t, 4, s.Stats().Used)
+	require.Zero(t, s.Stats().Evicted)
+	holds(t, s, 0, 1, 2, 3)
+}
+
+// TestTenMillionHashesThroughAThousandSlots is the same at full length.
+func TestPublicCase_PC_068_BookKeepingIsBoundedByWhatIsStored(t *testing.T) {
+	const slots, puts, batch = 1000, 1000, 100
+	s, err := store.New(store.Options{MaxBytes: slots * 16, BlockBytes: 16})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	digest := make([]byte, 32)
+	blocks, hashes := make([]store.Block, batch), make([]blockhash.Hash, batch)
+	run := func(first int) {
+		for i := range blocks {
+			binary.LittleEndian.PutUint64(digest, uint64(first*batch+i))
+			hash, err := blockhash.FromBytes(digest)
+			require.NoError(t, err)
+			blocks[i], hashes[i] = store.Block{Hash: hash, Rows: digest[:16]}, hash
+		}
+		// Retained ahead of its rows, published, let go: what a request does.
+		keeps(t, s, store.Batch{Retain: hashes})
+		keeps(t, s, store.Batch{Blocks: blocks, Release: hashes})
+	}
+	run(0)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	mapped := s.Stats().MappedBytes
+	for i := range puts {
+		run(i)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	stats := s.Stats()
+	require.Equal(t, slots, stats.Used)
+	require.Zero(t, stats.Pending)
+	require.Zero(t, stats.Retained)
+	require.EqualValues(t, puts*batch-slots, stats.Evicted)
+	require.Equal(t, mapped, stats.MappedBytes)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(1<<20))
+	require.Len(t, s.Snapshot().Evictable, slots)
+}
+
+func TestPublicCase_PC_071_PublishingIsBoundedAndLeavesNoFiles(t *testing.T) {
+	const blockBytes, depth, puts = 16 * 48 * 8, 4, 1000
+	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv("TMPDIR", folder)
+	s, err := store.New(store.Options{MaxBytes: (puts + 1) * blockBytes, BlockBytes: blockBytes})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	w := newWriter(t, s, depth)
+
+	for i := range puts {
+		_, err := w.Put(t.Context(), store.Batch{Blocks: []store.Block{{Hash: hashOf(i), Rows: rowsFor(i, 0, blockBytes)}}})
+		require.NoError(t, err)
+		require.LessOrEqual(t, w.Queued(), depth)
+	}
+	require.NoError(t, w.Flush(t.Context()))
+	require.Zero(t, w.Queued())
+	require.Equal(t, puts, s.Stats().Used, "nothing is dropped to keep up")
+
+	// One large batch keeps the writer busy: the puts behind it fill the queue, and
+	// then one is held back until its context ends.
+	large := make([]store.Block, puts)
+	for i := range large {
+		large[i] = store.Block{Hash: hashOf(puts + i), Rows: make([]byte, blockBytes)}
+	}
+	_, err = w.Put(t.Context(), store.Batch{Blocks: large})
+	require.NoError(t, err)
+	held := 0
+	for i := range 2 * depth {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
+		_, err := w.Put(ctx, store.Batch{Blocks: []store.Block{{Hash: hashOf(i), Rows: make([]byte, blockBytes)}}})
+		cancel()
+		if err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			held++
+		}
+	}
+	require.Positive(t, held, "no put was held back")
+	require.NoError(t, w.Flush(t.Context()))
+
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
+
+func TestPublicCase_PC_079_TheTailOfAChainIsEvictedBeforeItsHead(t *testing.T) {
+	s := newStore(t, 3)
+	keeps(t, s, store.Batch{Blocks: blocksOf(1, 2, 3), Retain: hashesOf(1, 2, 3)})
+	keeps(t, s, store.Batch{Release: hashesOf(1, 2, 3)})
+	put(t, s, 4)
+	lacks(t, s, 3, auxerrors.ErrEvicted)
+	holds(t, s, 1, 2)
+	holds(t, s, 4)
+}
+
+func TestPublicCase_PC_080_ABatchTooLargeNeverCostsItsHead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		batch  store.Batch
+		reason error
+		want   store.PutResult
+	}{
+		"refused whole":                    {store.Batch{}, auxerrors.ErrCannotFit, store.PutResult{}},
+		"cut at the tail, if that is fine": {store.Batch{Partial: true}, nil, store.PutResult{Stored: 3, LeftOut: 1}},
+		"cut at the tail, if all is released": {
+			store.Batch{Retain: hashesOf(1, 2, 3, 4), Release: hashesOf(1, 2, 3, 4)}, nil, store.PutResult{Stored: 3, Dropped: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, 3)
+			tc.batch.Blocks = blocksOf(1, 2, 3, 4)
+			result, err := s.Put(tc.batch)
+			require.ErrorIs(t, err, tc.reason)
+			require.Equal(t, tc.want, result)
+			if tc.reason != nil {
+				require.Zero(t, s.Stats().Used)
+				return
+			}
+			holds(t, s, 1, 2, 3)
+			lacks(t, s, 4, auxerrors.ErrAbsent)
+		})
+	}
+}
+
+func TestPublicCase_PC_082_APromptLongerThanTheStoreKeepsItsHead(t *testing.T) {
+	s := newStore(t, 4)
+	put(t, s, 20, 21) // somebody else's, older
+	chain := hashesOf(0, 1, 2, 3, 4, 5)
+	for first := 0; first < 6; first += 2 { // chunks of two blocks
+		keeps(t, s, store.Batch{Blocks: blocksOf(first, first+1), Retain: chain[first : first+2], Partial: true})
+	}
+	require.Equal(t, 4, s.Prefix(chain))
+	holds(t, s, 0, 1, 2, 3)
+	require.EqualValues(t, 2, s.Stats().LeftOut)
+}
+
+func TestPublicCase_PC_083_APrefixEndsAtTheFirstGap(t *testing.T) {
+	s := newStore(t, 3)
+	put(t, s, 1, 2, 3)
+	keeps(t, s, store.Batch{Retain: hashesOf(2, 3)})
+	put(t, s, 9) // block 1 is the only one that may go
+	lacks(t, s, 1, auxerrors.ErrEvicted)
+	require.Zero(t, s.Prefix(hashesOf(1, 2, 3)))
+	n, err := s.RetainPrefix(0, hashesOf(1, 2, 3))
+	require.NoError(t, err)
+	require.Zero(t, n, "what lies behind the gap is not retained once more")
+	keeps(t, s, store.Batch{Release: hashesOf(2, 3)})
+	require.Zero(t, s.Stats().Retained)
+}
+
+func TestPublicCase_PC_085_ARequestThatNeverReadsPinsNothingForEver(t *testing.T) {
+	s := newStore(t, 3)
+	put(t, s, 1, 2)
+	lease := s.Lease()
+	n, err := lease.RetainPrefix(hashesOf(1, 2, 3))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.NoError(t, lease.Retain(hashesOf(3)))
+	require.Equal(t, 2, s.Stats().Retained)
+	require.NoError(t, lease.Close())
+	require.Zero(t, s.Stats().Retained+s.Stats().Pending)
+	put(t, s, 7, 8, 9)
+	lacks(t, s, 1, auxerrors.ErrEvicted)
+}
+
+func TestPublicCase_PC_086_EvictionNeverTakesMemoryFromUnderAReader(t *testing.T) {
+	s := newStore(t, 2)
+	put(t, s, 0)
+	view, err := s.View(hashesOf(0))
+	require.NoError(t, err)
+	shown, err := view.Block(0)
+	require.NoError(t, err)
+	copied, err := s.Get(nil, hashesOf(0))
+	require.NoError(t, err)
+	for i := range 10 {
+		put(t, s, 10+i)
+		require.Equal(t, rowsFor(0, 0, testBlock), shown)
+	}
+	holds(t, s, 0)
+	require.NoError(t, view.Close())
+
+	put(t, s, 30, 31)
+	lacks(t, s, 0, auxerrors.ErrEvicted)
+	require.Equal(t, rowsFor(0, 0, testBlock), copied, "a copy outlives its block")
+}
+
+func TestPublicCase_PC_088_APutWithoutRoomFailsAtOnce(t *testing.T) {
+	s := newStore(t, 2)
+	keeps(t, s, store.Batch{Blocks: blocksOf(1, 2), Retain: hashesOf(1, 2)})
+	before := s.Snapshot()
+	_, err := s.Put(store.Batch{Blocks: blocksOf(3), Retain: hashesOf(3)})
+	require.ErrorIs(t, err, auxerrors.ErrCannotFit)
+	require.ElementsMatch(t, before.Held, s.Snapshot().Held)
+	require.Empty(t, s.Snapshot().Pending, "its retain was taken back")
+	holds(t, s, 1, 2)
+	lacks(t, s, 3, auxerrors.ErrNeverStored)
+
+	keeps(t, s, store.Batch{Release: hashesOf(1)})
+	put(t, s, 3)
+	holds(t, s, 2, 3)
+}
+
+func TestPublicCase_PC_089_ARetainedBlockDoesNotStopTheEvictionOfOthers(t *testing.T) {
+	s := newStore(t, 3)
+	put(t, s, 1)
+	put(t, s, 2)
+	put(t, s, 3)
+	keeps(t, s, store.Batch{Retain: hashesOf(1)})
+	require.Equal(t, store.PutResult{Stored: 1, Evicted: 1}, keeps(t, s, store.Batch{Blocks: blocksOf(4)}))
+	lacks(t, s, 2, auxerrors.ErrEvicted)
+	holds(t, s, 1, 3, 4)
+}
+
+func TestPublicCase_PC_091_TheSameBlockFromTwoRequestsIsOneObject(t *testing.T) {
+	const writers = 8
+	s := newStore(t, 4)
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			if _, err := s.Put(store.Batch{Blocks: blocksOf(0)}); err != nil {
+				t.Errorf("a duplicate put failed: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	stats := s.Stats()
+	require.Equal(t, 1, stats.Used)
+	require.EqualValues(t, 1, stats.Stored)
+	require.EqualValues(t, writers-1, stats.Present)
+	holds(t, s, 0)
+}
+
+func TestPublicCase_PC_092_NothingIsNeverTakenForRows(t *testing.T) {
+	s := newStore(t, 2)
+	lacks(t, s, 0, auxerrors.ErrNeverStored)
+	for _, rows := range [][]byte{nil, {}} {
+		_, err := s.Put(store.Batch{Blocks: []store.Block{{Hash: hashOf(0), Rows: rows}}})
+		require.ErrorIs(t, err, auxerrors.ErrPayloadSize)
+	}
+	lacks(t, s, 0, auxerrors.ErrNeverStored)
+}
+
+func TestPublicCase_PC_094_AReadSaysWhetherABlockWasEvictedOrNeverStored(t *testing.T) {
+	s := newStore(t, 2)
+	put(t, s, 0, 1)
+	require.Equal(t, 2, s.Prefix(hashesOf(0, 1)))
+	put(t, s, 2, 3) // between the look and the read
+	lacks(t, s, 0, auxerrors.ErrEvicted)
+	lacks(t, s, 9, auxerrors.ErrNeverStored)
+
+	// Looking and holding in one step leaves no time for it.
+	lease := s.Lease()
+	n, err := lease.RetainPrefix(hashesOf(2, 3))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	_, err = s.Put(store.Batch{Blocks: blocksOf(4)})
+	require.ErrorIs(t, err, auxerrors.ErrCannotFit)
+	holds(t, s, 2, 3)
+	require.NoError(t, lease.Close())
+}
+
+func TestPublicCase_PC_095_RemovingWhatIsAbsentIsFine(t *testing.T) {
+	s := newStore(t, 2)
+	put(t, s, 0)
+	for _, tc := range []struct {
+		name    string
+		hashes  []blockhash.Hash
+		removed int
+	}{
+		{"one that was never there", hashesOf(7), 0},
+		{"one that is, beside one that is not", hashesOf(0, 8), 1},
+		{"the same once more", hashesOf(0, 8), 0},
+	} {
+		removed, err := s.Remove(0, tc.hashes)
+		require.NoError(t, err, tc.name)
+		require.Equal(t, tc.removed, removed, tc.name)
+	}
+	lacks(t, s, 0, auxerrors.ErrRemoved)
+}
+
+func TestPublicCase_PC_098_SequencesWithTheSameEndAreKeptApart(t *testing.T) {
+	root, err := blockhash.DefaultRoot(blockhash.SHA256CBOR)
+	require.NoError(t, err)
+	s := newStore(t, 8)
+	var chains [2][]blockhash.Hash
+	for i, tokens := range [][]uint32{{1, 2, 9}, {3, 4, 9}} {
+		chain, err := blockhash.NewChain(blockhash.SHA256CBOR, root, 1, blockhash.Request{})
+		require.NoError(t, err)
+		chains[i] = slices.Clone(chain.Append(tokens...))
+		var blocks []store.Block
+		for at, hash := range chains[i] {
+			blocks = append(blocks, store.Block{Hash: hash, Rows: rowsFor(10*i+at, 0, testBlock)})
+		}
+		keeps(t, s, store.Batch{Blocks: blocks})
+	}
+	require.Equal(t, 6, s.Stats().Used, "no block is another's")
+	for i, chain := range chains {
+		got, err := s.Get(nil, chain)
+		require.NoError(t, err)
+		want := slices.Concat(rowsFor(10*i, 0, testBlock), rowsFor(10*i+1, 0, testBlock), rowsFor(10*i+2, 0, testBlock))
+		require.Equal(t, want, got)
+	}
+}
+
+func TestPublicCase_PC_101_OtherRowsUnderOneHashAreCountedAndTold(t *testing.T) {
+	s, err := store.New(store.Options{MaxBytes: 2 * testBlock, BlockBytes: testBlock, Verify: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	put(t, s, 0)
+	collides := store.Block{Hash: hashOf(0), Rows: rowsFor(1, 0, testBlock)}
+	require.Equal(t, 1, keeps(t, s, store.Batch{Blocks: []store.Block{collides}}).Conflicts)
+	require.Zero(t, keeps(t, s, store.Batch{Blocks: blocksOf(0)}).Conflicts, "equal rows are no conflict")
+	require.EqualValues(t, 1, s.Stats().Conflicts)
+	holds(t, s, 0)
+}
+
+func TestPublicCase_PC_103_ABadBlockFailsItsBatchAndNothingElse(t *testing.T) {
+	s := newStore(t, 4)
+	put(t, s, 0, 1)
+	bad := append(blocksOf(2, 3), store.Block{Hash: hashOf(4), Rows: make([]byte, 3)})
+	_, err := s.Put(store.Batch{Blocks: bad, Retain: hashesOf(2)})
+	require.ErrorIs(t, err, auxerrors.ErrPayloadSize)
+	var typed *auxerrors.BlockObjectStoreError
+	require.ErrorAs(t, err, &typed)
+	require.Equal(t, 2, typed.Index)
+	holds(t, s, 0, 1)
+	require.Equal(t, 2, s.Stats().Used)
+	require.Zero(t, s.Stats().Pending)
+	put(t, s, 2, 3)
+	holds(t, s, 0, 1, 2, 3)
+}
+
+func TestPublicCase_PC_104_AnEvictedBlockIsGoneWhoeverHasItsSlot(t *testing.T) {
+	s := newStore(t, 1)
+	put(t, s, 0)
+	put(t, s, 5)
+	lacks(t, s, 0, auxerrors.ErrEvicted)
+	require.Zero(t, s.Prefix(hashesOf(0)))
+	holds(t, s, 5)
+}
+
+func TestPublicCase_PC_106_AResetLetsGoOfEverythingOnce(t *testing.T) {
+	s := newStore(t, 4)
+	var old [2]*store.Lease
+	for i := range old {
+		old[i] = s.Lease()
+		_, err := old[i].Publish(blocksOf(0, 1+i))
+		require.NoError(t, err)
+		require.NoError(t, old[i].Retain(hashesOf(8+i)))
+	}
+	require.Equal(t, 3, s.Stats().Retained)
+	_, err := s.Reset()
+	require.NoError(t, err)
+	require.Zero(t, s.Stats().Used+s.Stats().Retained+s.Stats().Pending)
+
+	// New weights have other rows for the same tokens.
+	fresh := s.Lease()
+	_, err = fresh.Publish([]store.Block{{Hash: hashOf(0), Rows: rowsFor(0, 1, testBlock)}})
+	require.NoError(t, err)
+	for _, lease := range old {
+		_, err := lease.Get(nil, hashesOf(0))
+		require.ErrorIs(t, err, auxerrors.ErrGeneration)
+		require.NoError(t, lease.Close())
+	}
+	_, err = s.Put(store.Batch{Generation: 0, Blocks: blocksOf(1)})
+	require.ErrorIs(t, err, auxerrors.ErrGeneration, "a late batch of the old weights")
+	require.Equal(t, 1, s.Stats().Retained, "the old requests gave nothing of the new one back")
+	got, err := fresh.Get(nil, hashesOf(0))
+	require.NoError(t, err)
+	require.Equal(t, rowsFor(0, 1, testBlock), got)
+	require.NoError(t, fresh.Close())
+	require.Zero(t, s.Stats().Retained)
+}
+
+func TestPublicCase_PC_109_TheStoreTellsItsCapacityAndWhatBecameOfIt(t *testing.T) {
+	const blockTokens = 4
+	s, err := store.New(store.Options{MaxBytes: 3*testBlock + 5, BlockBytes: testBlock})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	put(t, s, 0, 1, 2)
+	put(t, s, 3)
+	lacks(t, s, 2, auxerrors.ErrEvicted)
+	lacks(t, s, 9, auxerrors.ErrNeverStored)
+	stats := s.Stats()
+	require.Equal(t, 3, stats.Slots)
+	require.Equal(t, 3, stats.Used)
+	require.EqualValues(t, 3*testBlock+5, stats.MaxBytes)
+	require.EqualValues(t, 3*testBlock, stats.UsedBytes)
+	require.Equal(t, 12, stats.Slots*blockTokens, "tokens that it can hold")
+	require.Equal(t, 4, stats.BlockBytes/blockTokens, "bytes of a row")
+	require.EqualValues(t, 1, stats.Evicted)
+	require.EqualValues(t, 2, stats.Misses)
+	require.EqualValues(t, 1, stats.EvictedMiss)
+	require.EqualValues(t, 1, stats.NeverStored)
+}
