@@ -348,3 +348,31 @@ func TestPublicCase_PC_022_WhatIsJoinedOrPaddedIsTheConsumersOwn(t *testing.T) {
 		require.Equal(t, before, rows.Data)
 	}
 }
+
+func TestPublicCase_PC_061_PromptRowsComeFromTheSideThatComputedThem(t *testing.T) {
+	p := profile(t, 2, 2, 64)
+	prefill, decode := sample(t, p, 0, 20, 0), sample(t, p, 20, 5, 1)
+	merged, err := routing.MergePrefillDecode(prefill, decode, 20)
+	require.NoError(t, err)
+	require.Equal(t, slices.Concat(prefill.Data, decode.Data), merged.Data)
+	_, err = routing.MergePrefillDecode(raw(t, p, 0), decode, 20)
+	require.ErrorIs(t, err, auxerrors.ErrMismatch, "the prompt's rows were dropped on the way")
+}
+
+func TestPublicCase_PC_070_WhatTheClientHasIsNotSentAgain(t *testing.T) {
+	const turns, growth = 100, 640
+	sum := func(omit bool) (rows int) {
+		for turn := 1; turn <= turns; turn++ {
+			start := 0
+			if omit {
+				start = max((turn-1)*growth-1, 0) // the rows of the turns before
+			}
+			n, err := routing.RowCount(turn*growth, start)
+			require.NoError(t, err)
+			rows += n
+		}
+		return rows
+	}
+	require.Equal(t, turns*growth-1, sum(true))
+	require.Equal(t, growth*turns*(turns+1)/2-turns, sum(false))
+}
