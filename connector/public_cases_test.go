@@ -267,6 +267,20 @@ func TestPublicCase_PC_026_AStartBehindThePromptFailsNobodyElse(t *testing.T) {
 	}
 }
 
+func TestPublicCase_PC_028_ATurnThatStartsInsideAStoredBlockJoinsTheOneBefore(t *testing.T) {
+	b := newCase(t, 4, 4)
+	h := blockHashes("p", 2)
+	b.run(starting("earlier", h), forward("earlier", 0, 10))
+	// Turn 1 has 6 tokens, of which the KV cache hits 4; turn 2 has 11, and it hits 8.
+	b.serves(b.begin(starting("one", h[:1])), forward("one", 4, 5), 0, 5)
+	joined := bytes.Clone(b.out.Find("one").Rows)
+	meta := starting("two", h)
+	meta.Scheduled[0].EmitStart = 5
+	b.serves(b.begin(meta), forward("two", 8, 10), 5, 10)
+	joined = append(joined, b.out.Find("two").Rows...)
+	require.Equal(t, routes(0, 0, 10), joined)
+}
+
 func TestPublicCase_PC_034_EachChunkOfAStreamHasItsOwnRows(t *testing.T) {
 	b := newCase(t, 4, 4)
 	meta, tokens := starting("a", nil), 4
@@ -299,12 +313,15 @@ func TestPublicCase_PC_041_AHitWithoutItsRowsIsAnErrorAndNotAShorterAnswer(t *te
 	_, err := b.store.Remove(0, h[1:])
 	require.NoError(t, err)
 
-	meta := starting("b", h) // the KV cache hits 32 of 40 tokens, the rest runs in chunks of 3
-	for start := 32; start < 38; start += 3 {
-		require.Empty(t, b.run(meta, prefill("b", start, start+3)))
-		meta = goesOn("b")
+	for id, start := range map[string]int{"b": 0, "c": 20} { // the position from which rows are wanted
+		meta := starting(id, h) // the KV cache hits 32 of 40 tokens, the rest runs in chunks of 3
+		meta.Scheduled[0].EmitStart = start
+		for from := 32; from < 38; from += 3 {
+			require.Empty(t, b.run(meta, prefill(id, from, from+3)))
+			meta = goesOn(id)
+		}
+		b.fails(b.begin(meta), forward(id, 38, 40), auxerrors.ErrAbsent, 1, h[1])
 	}
-	b.fails(b.begin(meta), forward("b", 38, 40), auxerrors.ErrAbsent, 1, h[1])
 }
 
 func TestPublicCase_PC_061_RowsOfAnotherInstanceHaveToBeImported(t *testing.T) {

@@ -329,13 +329,25 @@ func TestPublicCase_PC_071_PublishingIsBoundedAndLeavesNoFiles(t *testing.T) {
 }
 
 func TestPublicCase_PC_079_TheTailOfAChainIsEvictedBeforeItsHead(t *testing.T) {
-	s := newStore(t, 3)
-	keeps(t, s, store.Batch{Blocks: blocksOf(1, 2, 3), Retain: hashesOf(1, 2, 3)})
-	keeps(t, s, store.Batch{Release: hashesOf(1, 2, 3)})
-	put(t, s, 4)
-	lacks(t, s, 3, auxerrors.ErrEvicted)
-	holds(t, s, 1, 2)
-	holds(t, s, 4)
+	for name, touch := range map[string]func(*store.Store){
+		"published": func(*store.Store) {},
+		"released": func(s *store.Store) {
+			keeps(t, s, store.Batch{Retain: hashesOf(1, 2, 3)})
+			keeps(t, s, store.Batch{Release: hashesOf(1, 2, 3)})
+		},
+		"read":            func(s *store.Store) { holds(t, s, 1, 2, 3) },
+		"published again": func(s *store.Store) { put(t, s, 1, 2, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, 3)
+			put(t, s, 1, 2, 3)
+			touch(s)
+			put(t, s, 4)
+			lacks(t, s, 3, auxerrors.ErrEvicted)
+			holds(t, s, 1, 2)
+			holds(t, s, 4)
+		})
+	}
 }
 
 func TestPublicCase_PC_080_ABatchTooLargeNeverCostsItsHead(t *testing.T) {
@@ -432,10 +444,10 @@ func TestPublicCase_PC_088_APutWithoutRoomFailsAtOnce(t *testing.T) {
 	s := newStore(t, 2)
 	keeps(t, s, store.Batch{Blocks: blocksOf(1, 2), Retain: hashesOf(1, 2)})
 	before := s.Snapshot()
-	_, err := s.Put(store.Batch{Blocks: blocksOf(3), Retain: hashesOf(3)})
+	_, err := s.Put(store.Batch{Blocks: blocksOf(3), Retain: hashesOf(3, 1, 9)})
 	require.ErrorIs(t, err, auxerrors.ErrCannotFit)
-	require.ElementsMatch(t, before.Held, s.Snapshot().Held)
-	require.Empty(t, s.Snapshot().Pending, "its retain was taken back")
+	require.ElementsMatch(t, before.Held, s.Snapshot().Held, "its retains were taken back")
+	require.Empty(t, s.Snapshot().Pending)
 	holds(t, s, 1, 2)
 	lacks(t, s, 3, auxerrors.ErrNeverStored)
 

@@ -70,6 +70,7 @@ var conversationCases = []publicCase{
 		met:    "The rows of several turns had to fit together without a gap or an overlap.",
 		answer: "A turn that starts at the last one's N-1 joins it exactly, and the joined rows are those of one whole answer.",
 		tests: []test{
+			{"connector", "ATurnThatStartsInsideAStoredBlockJoinsTheOneBefore"},
 			{"routing", "SlicesOfTurnsJoinExactly"},
 		},
 	},
