@@ -43,6 +43,6 @@ func TestPublicCase_PC_065_TheSizeOfABatchIsKnownBeforeItIsSent(t *testing.T) {
 	profile, err := m.Profile(true)
 	require.NoError(t, err)
 	const tokens = int64(1536 * 32_768)
-	require.EqualValues(t, 37_849_399_296, tokens*m.WideRowBytes(), "37.8 GB as int32")
-	require.EqualValues(t, 9_462_349_824, tokens*int64(profile.RowBytes()), "9.5 GB as uint8")
+	require.Equal(t, int64(37_849_399_296), tokens*m.WideRowBytes(), "37.8 GB as int32")
+	require.Equal(t, int64(9_462_349_824), tokens*int64(profile.RowBytes()), "9.5 GB as uint8")
 }
