@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -302,26 +303,36 @@ func TestPublicCase_PC_071_PublishingIsBoundedAndLeavesNoFiles(t *testing.T) {
 	require.Zero(t, w.Queued())
 	require.Equal(t, puts, s.Stats().Used, "nothing is dropped to keep up")
 
-	// One large batch keeps the writer busy: the puts behind it fill the queue, and
-	// then one is held back until its context ends.
-	large := make([]store.Block, puts)
-	for i := range large {
-		large[i] = store.Block{Hash: hashOf(puts + i), Rows: make([]byte, blockBytes)}
-	}
-	_, err = w.Put(t.Context(), store.Batch{Blocks: large})
-	require.NoError(t, err)
-	held := 0
-	for i := range 2 * depth {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
-		_, err := w.Put(ctx, store.Batch{Blocks: []store.Block{{Hash: hashOf(i), Rows: make([]byte, blockBytes)}}})
-		cancel()
-		if err != nil {
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			held++
+	// Behind a large batch the queue fills, and a put is held back: the queue is full
+	// before it and after it, so that its deadline passed while it waited for a place.
+	var large [2][]store.Block // in turn: each evicts the other, so that all is copied again
+	for turn := range large {
+		for i := range puts {
+			large[turn] = append(large[turn], store.Block{Hash: hashOf((turn+1)*puts + i), Rows: make([]byte, blockBytes)})
 		}
 	}
-	require.Positive(t, held, "no put was held back")
-	require.NoError(t, w.Flush(t.Context()))
+	small := store.Batch{Blocks: []store.Block{{Hash: hashOf(0), Rows: make([]byte, blockBytes)}}}
+	heldBack := func(attempt int) bool {
+		_, err := w.Put(t.Context(), store.Batch{Blocks: large[attempt%2]})
+		require.NoError(t, err)
+		for range depth - 1 {
+			_, err := w.Put(t.Context(), small)
+			require.NoError(t, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
+		defer cancel()
+		if w.Queued() < depth || ctx.Err() != nil {
+			return false // the machine was busy with something else
+		}
+		_, err = w.Put(ctx, small)
+		return errors.Is(err, context.DeadlineExceeded) && w.Queued() == depth
+	}
+	held := false
+	for attempt := 0; attempt < 200 && !held; attempt++ {
+		held = heldBack(attempt)
+		require.NoError(t, w.Flush(t.Context()))
+	}
+	require.True(t, held, "no put was held back")
 
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
