@@ -13,7 +13,7 @@ import (
 // Block is the rows of one hash block of tokens.
 type Block struct {
 	Hash blockhash.Hash
-	Rows []byte // exactly BlockBytes long; Put copies it and keeps no reference
+	Rows []byte // exactly BlockBytes long; Put copies it and keeps no reference to it
 }
 
 // Batch is what one [Store.Put] does as a whole. All lists are in prefix order,
@@ -62,8 +62,8 @@ type PutResult struct {
 type staged struct {
 	items       []item
 	cells       []int32 // item number + 1 by hash, as in index
-	retainTags  []uint32
-	releaseTags []uint32
+	retainTags  []tag
+	releaseTags []tag
 
 	retains   []counter // where the count of each retain is
 	releases  []counter // likewise, in the order in which they are counted
@@ -76,7 +76,7 @@ type staged struct {
 type item struct {
 	first   int32 // place of its first mention in the batch
 	last    int32 // place of its last mention, whose rows count
-	tag     uint32
+	tag     tag
 	slot    int32 // where it is or will be stored, 0 as long as that is nowhere
 	refs    int32 // its count, while it is not stored
 	stored  bool  // it was stored before
@@ -114,7 +114,7 @@ func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 	return nil
 }
 
-func (s *Store) stageTags(op string, tags *[]uint32, hashes []blockhash.Hash) *auxerrors.BlockObjectStoreError {
+func (s *Store) stageTags(op string, tags *[]tag, hashes []blockhash.Hash) *auxerrors.BlockObjectStoreError {
 	*tags = (*tags)[:0]
 	for i := range hashes {
 		if hashes[i].IsZero() {
@@ -129,13 +129,13 @@ func (p *staged) stageItems(s *Store, blocks []Block) {
 	p.items = p.items[:0]
 	p.resetCells(len(blocks))
 	for i := range blocks {
-		tag := s.tag(&blocks[i].Hash)
-		at := p.cellOf(tag, &blocks[i].Hash, blocks)
+		t := s.tag(&blocks[i].Hash)
+		at := p.cellOf(t, &blocks[i].Hash, blocks)
 		if p.cells[at] != 0 {
 			p.items[p.cells[at]-1].last = int32(i)
 			continue
 		}
-		p.items = append(p.items, item{first: int32(i), last: int32(i), tag: tag})
+		p.items = append(p.items, item{first: int32(i), last: int32(i), tag: t})
 		p.cells[at] = int32(len(p.items))
 	}
 }
@@ -153,23 +153,23 @@ func (p *staged) resetCells(blocks int) {
 }
 
 // cellOf is the cell of a hash, or the empty one where it belongs.
-func (p *staged) cellOf(tag uint32, hash *blockhash.Hash, blocks []Block) int {
+func (p *staged) cellOf(t tag, hash *blockhash.Hash, blocks []Block) int {
 	mask := len(p.cells) - 1
-	for at := int(tag) & mask; ; at = (at + 1) & mask {
+	for at := int(t) & mask; ; at = (at + 1) & mask {
 		number := p.cells[at]
 		if number == 0 {
 			return at
 		}
 		it := &p.items[number-1]
-		if it.tag == tag && blocks[it.first].Hash == *hash {
+		if it.tag == t && blocks[it.first].Hash == *hash {
 			return at
 		}
 	}
 }
 
 // itemOf is the number of the item with this hash, -1 if there is none.
-func (p *staged) itemOf(tag uint32, hash *blockhash.Hash, blocks []Block) int32 {
-	return p.cells[p.cellOf(tag, hash, blocks)] - 1
+func (p *staged) itemOf(t tag, hash *blockhash.Hash, blocks []Block) int32 {
+	return p.cells[p.cellOf(t, hash, blocks)] - 1
 }
 
 // hashError is an error about one hash of a list.

@@ -98,7 +98,7 @@ func (s *Store) forgetVictims(p *staged, result *PutResult) {
 // the copies and views that have begun are through with it.
 func (s *Store) depart(slot int32, why departure) {
 	n := &s.recency.nodes[slot]
-	s.departed.add(fingerprint(s.generation, n.tag, &n.hash), why)
+	s.departed.add(fingerprint(s.generation, n.tag), why)
 	s.index.remove(n.tag, slot)
 	if n.is(listed) {
 		s.recency.unlink(slot)
@@ -125,7 +125,8 @@ func (s *Store) hold(slot int32) {
 // is found, but not read.
 func (s *Store) occupy(it *item, hash *blockhash.Hash) {
 	it.slot = s.slots.take()
-	s.recency.nodes[it.slot] = node{hash: *hash, tag: it.tag, flags: live | filling, refs: it.refs, busy: 1}
+	n := &s.recency.nodes[it.slot] // zeroed when it became free
+	n.hash, n.tag, n.flags, n.refs, n.busy = *hash, it.tag, live|filling, it.refs, 1
 	if s.verify {
 		s.memory.sums[it.slot] = it.sum
 	}

@@ -14,6 +14,9 @@ const maxRefs = math.MaxInt32
 func (s *Store) resolve(p *staged, b *Batch) {
 	p.absent = 0
 	for i := range p.items {
+		s.warm.cell(&s.index, p.items[i].tag)
+	}
+	for i := range p.items {
 		p.items[i].slot = s.index.candidate(p.items[i].tag)
 	}
 	for i := range p.items {
@@ -49,11 +52,11 @@ const (
 )
 
 // counterOf finds the count of a hash; ok is false if it has none.
-func (s *Store) counterOf(p *staged, b *Batch, tag uint32, hash *blockhash.Hash) (c counter, ok bool) {
-	if slot := s.index.find(tag, hash); slot != 0 {
+func (s *Store) counterOf(p *staged, b *Batch, t tag, hash *blockhash.Hash) (c counter, ok bool) {
+	if slot := s.index.find(t, hash); slot != 0 {
 		return counter{ofNode, slot}, true
 	}
-	if at := p.itemOf(tag, hash, b.Blocks); at >= 0 {
+	if at := p.itemOf(t, hash, b.Blocks); at >= 0 {
 		return counter{ofItem, at}, true
 	}
 	at, ok := s.pending.find(hash)

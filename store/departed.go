@@ -1,7 +1,5 @@
 package store
 
-import "github.com/auxoutput/auxoutput/blockhash"
-
 // departed remembers which hashes left the store lately and why, so that a miss
 // can say "evicted" or "removed" instead of only "absent". It is a set of 64-bit
 // fingerprints of fixed size: in full buckets the oldest entry makes room, and a
@@ -37,9 +35,9 @@ func newDeparted(slots int) departed {
 
 // fingerprint is what is remembered of a hash, the reason bits zero. Another
 // generation gives another fingerprint, which is how a reset forgets everything.
-func fingerprint(generation uint64, tag uint32, hash *blockhash.Hash) uint64 {
+func fingerprint(generation uint64, t tag) uint64 {
 	const odd1, odd2 = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
-	x := (hash.Low64() ^ uint64(tag)<<32 ^ generation*odd1) * odd2
+	x := (uint64(t) ^ generation*odd1) * odd2
 	return (x ^ x>>32) &^ reasonBits
 }
 

@@ -4,7 +4,7 @@ import "github.com/auxoutput/auxoutput/blockhash"
 
 // index finds the slot of a hash. It is an open-addressed table with linear
 // probing, twice as many cells as slots, so that it never grows and a probe is
-// one or two cells long. A cell is a 32-bit tag of the seeded hash and a slot
+// one or two cells long. A cell is the upper half of a tag and a slot
 // number, 0 being an empty cell. The home of a cell follows from its own tag:
 // deleting shifts cells back without looking at a node.
 //
@@ -17,13 +17,14 @@ type index struct {
 // cellsFor is the number of cells for so many slots.
 func cellsFor(slots int) int { return 2 * slots }
 
-func cell(tag uint32, slot int32) uint64 { return uint64(tag)<<32 | uint64(uint32(slot)) }
-func cellTag(c uint64) uint32            { return uint32(c >> 32) }
-func cellSlot(c uint64) int32            { return int32(uint32(c)) }
+func cell(t tag, slot int32) uint64 { return uint64(t)&^(1<<32-1) | uint64(uint32(slot)) }
+func hasTag(c uint64, t tag) bool   { return (c^uint64(t))>>32 == 0 }
+func cellSlot(c uint64) int32       { return int32(uint32(c)) }
 
-// home spreads the tags evenly over any number of cells.
-func (x *index) home(tag uint32) int {
-	return int(uint64(tag) * uint64(len(x.cells)) >> 32)
+// home is where the search for a tag begins, or for that of a cell. It spreads
+// them evenly over any number of cells.
+func (x *index) home(t tag) int {
+	return int(uint64(t) >> 32 * uint64(len(x.cells)) >> 32)
 }
 
 func (x *index) after(at int) int {
@@ -35,49 +36,49 @@ func (x *index) after(at int) int {
 
 // candidate is the first slot with this tag, 0 if there is none. It reads no
 // node, so that a pass over many tags overlaps their cache misses.
-func (x *index) candidate(tag uint32) int32 {
-	for at := x.home(tag); ; at = x.after(at) {
+func (x *index) candidate(t tag) int32 {
+	for at := x.home(t); ; at = x.after(at) {
 		c := x.cells[at]
 		if c == 0 {
 			return 0
 		}
-		if cellTag(c) == tag {
+		if hasTag(c, t) {
 			return cellSlot(c)
 		}
 	}
 }
 
 // find is the slot of hash, 0 if it is not there.
-func (x *index) find(tag uint32, hash *blockhash.Hash) int32 {
-	for at := x.home(tag); ; at = x.after(at) {
+func (x *index) find(t tag, hash *blockhash.Hash) int32 {
+	for at := x.home(t); ; at = x.after(at) {
 		c := x.cells[at]
 		if c == 0 {
 			return 0
 		}
-		if cellTag(c) == tag && x.nodes[cellSlot(c)].hash == *hash {
+		if hasTag(c, t) && x.nodes[cellSlot(c)].hash == *hash {
 			return cellSlot(c)
 		}
 	}
 }
 
 // insert adds a slot whose hash is not there yet.
-func (x *index) insert(tag uint32, slot int32) {
-	at := x.home(tag)
+func (x *index) insert(t tag, slot int32) {
+	at := x.home(t)
 	for x.cells[at] != 0 {
 		at = x.after(at)
 	}
-	x.cells[at] = cell(tag, slot)
+	x.cells[at] = cell(t, slot)
 }
 
 // remove takes out a slot that is there, and moves back the cells behind it
 // that a probe would no longer reach across the gap.
-func (x *index) remove(tag uint32, slot int32) {
-	hole := x.home(tag)
-	for x.cells[hole] != cell(tag, slot) {
+func (x *index) remove(t tag, slot int32) {
+	hole := x.home(t)
+	for x.cells[hole] != cell(t, slot) {
 		hole = x.after(hole)
 	}
 	for at := x.after(hole); x.cells[at] != 0; at = x.after(at) {
-		home := x.home(cellTag(x.cells[at]))
+		home := x.home(tag(x.cells[at]))
 		if x.distance(home, at) >= x.distance(hole, at) {
 			x.cells[hole] = x.cells[at]
 			hole = at

@@ -19,13 +19,12 @@ const (
 type node struct {
 	hash  blockhash.Hash
 	flags uint8
-	prev  int32  // neighbour towards the oldest block; 0 is the list's end
-	next  int32  // neighbour towards the newest block; 0 is the list's end
-	refs  int32  // how often the hash is retained
-	views int32  // open views that show the block
-	busy  int32  // copies under way, into the slot or out of it
-	tag   uint32 // of the hash, so that leaving the index needs no hashing
-	_     [4]byte
+	prev  int32 // neighbour towards the oldest block; 0 is the list's end
+	next  int32 // neighbour towards the newest block; 0 is the list's end
+	refs  int32 // how often the hash is retained
+	views int32 // open views that show the block
+	busy  int32 // copies under way, into the slot or out of it
+	tag   tag   // of the hash, so that leaving the index needs no hashing
 }
 
 func (n *node) is(flag uint8) bool { return n.flags&flag != 0 }

@@ -7,7 +7,7 @@ import (
 // Prefix counts the leading hashes whose blocks are stored. It touches nothing.
 // A closed store has none.
 func (s *Store) Prefix(hashes []blockhash.Hash) int {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return 0
@@ -24,7 +24,7 @@ func (s *Store) Prefix(hashes []blockhash.Hash) int {
 // its use. It is what a row-gated KV hit is made of. Another generation than the
 // store's is ErrGeneration.
 func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, error) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return 0, s.closedError("retain prefix")
@@ -49,7 +49,7 @@ func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, e
 // that is open keeps its rows. Hashes that are absent are fine. It returns how
 // many blocks were there to be dropped.
 func (s *Store) Remove(generation uint64, hashes []blockhash.Hash) (int, error) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return 0, s.closedError("remove")

@@ -33,7 +33,7 @@ func (s *Store) Put(batch Batch) (PutResult, error) {
 
 	fault := s.stage(p, &batch)
 
-	s.mu.Lock()
+	s.lock()
 	if fault == nil {
 		fault = s.admit(p, &batch)
 	}
@@ -51,13 +51,9 @@ func (s *Store) Put(batch Batch) (PutResult, error) {
 	s.inFlight++
 	s.mu.Unlock()
 
-	for i := range p.items {
-		if it := &p.items[i]; !it.stored && !it.dropped {
-			copy(s.rows(it.slot), batch.Blocks[it.last].Rows)
-		}
-	}
+	s.fill(p, batch.Blocks)
 
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for i := range p.items {
 		if it := &p.items[i]; !it.stored && !it.dropped {
@@ -68,6 +64,35 @@ func (s *Store) Put(batch Batch) (PutResult, error) {
 	s.inFlight--
 	s.notify()
 	return result, nil
+}
+
+// fill copies the rows of the new blocks in. What is neighbouring both in the
+// store and in the caller's memory is copied in one piece.
+func (s *Store) fill(p *staged, blocks []Block) {
+	var rows []byte // found to be neighbours, and not copied yet
+	var slot, next int32
+	for i := range p.items {
+		it := &p.items[i]
+		if it.stored || it.dropped {
+			continue
+		}
+		more := blocks[it.last].Rows
+		if it.slot == next && follows(rows, more) {
+			rows = rows[:len(rows)+len(more)]
+			next++
+			continue
+		}
+		if len(rows) > 0 {
+			copy(s.run(slot, int(next-slot)), rows)
+		}
+		rows, slot, next = more, it.slot, it.slot+1
+	}
+	copy(s.run(slot, int(next-slot)), rows)
+}
+
+// follows tells whether b lies right behind a in an array that both are parts of.
+func follows(a, b []byte) bool {
+	return cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
 // admit checks a batch against the store and decides what has to go. It leaves

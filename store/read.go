@@ -14,7 +14,7 @@ import (
 
 // found is where the blocks of a read are. It is reused from read to read.
 type found struct {
-	tags  []uint32
+	tags  []tag
 	slots []int32
 }
 
@@ -58,7 +58,7 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 			rest = rest[n:]
 		}
 	}
-	s.mu.Lock()
+	s.lock()
 	for _, slot := range f.slots {
 		s.slots.unpinCopy(slot)
 	}
@@ -81,7 +81,7 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 	}
 	f.slots = slices.Grow(f.slots, len(hashes))[:len(hashes)]
 
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for {
 		if s.closed {
@@ -110,8 +110,11 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 // pass the cache misses of different hashes overlap. It returns the index of the
 // first absent one, or -1; soon means that rows are still being copied in.
 func (s *Store) locate(hashes []blockhash.Hash, f *found) (absent int, soon bool) {
-	for i, tag := range f.tags {
-		f.slots[i] = s.index.candidate(tag)
+	for _, t := range f.tags {
+		s.warm.cell(&s.index, t)
+	}
+	for i, t := range f.tags {
+		f.slots[i] = s.index.candidate(t)
 	}
 	nodes := s.recency.nodes
 	for i := range hashes {
@@ -166,10 +169,10 @@ func (s *Store) check(op string, hashes []blockhash.Hash, slots []int32) *auxerr
 }
 
 // absentError says which block is absent and why, as far as that is known.
-func (s *Store) absentError(op string, hashes []blockhash.Hash, tags []uint32, at int) *auxerrors.BlockObjectStoreError {
+func (s *Store) absentError(op string, hashes []blockhash.Hash, tags []tag, at int) *auxerrors.BlockObjectStoreError {
 	fault := s.hashError(op, auxerrors.ErrNeverStored, hashes[at], at)
 	fault.Used = s.slots.used
-	switch s.departed.why(fingerprint(s.generation, tags[at], &hashes[at])) {
+	switch s.departed.why(fingerprint(s.generation, tags[at])) {
 	case evicted:
 		s.counts.evictedMiss++
 		fault.Reason = auxerrors.ErrEvicted

@@ -33,6 +33,9 @@ func (s *Store) makeRoom(p *staged, partial bool) (fault *auxerrors.BlockObjectS
 		soon = soon || n.busy > 0
 		p.victims = append(p.victims, slot)
 		short--
+		// Its departure will write there. The way to the next victim takes as long.
+		s.warm.cell(&s.index, n.tag)
+		s.warm.mark(&s.departed, fingerprint(s.generation, n.tag))
 	}
 	for _, c := range p.terminals {
 		if short <= 0 {

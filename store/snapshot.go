@@ -20,7 +20,7 @@ type Holding struct {
 // time in proportion to the blocks stored: it is there for tests and diagnosis.
 // The snapshot of a closed store is empty.
 func (s *Store) Snapshot() Snapshot {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	var snapshot Snapshot
 	if s.closed {

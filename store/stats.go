@@ -51,7 +51,7 @@ type counts struct {
 // Stats takes a snapshot, in constant time. After Close only the counters and
 // the fixed sizes are meaningful.
 func (s *Store) Stats() Stats {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	c := &s.counts
 	stats := Stats{

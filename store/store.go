@@ -3,6 +3,7 @@ package store
 import (
 	"hash/maphash"
 	"sync"
+	"unsafe"
 
 	"github.com/auxoutput/auxoutput/blockhash"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
@@ -16,6 +17,7 @@ type Store struct {
 	seed       maphash.Seed
 	memory     memory
 
+	patience   int // how often to try for mu before sleeping
 	mu         sync.Mutex
 	changed    sync.Cond // something that a waiter may wait for has happened
 	waiters    int       // goroutines waiting for changed
@@ -33,6 +35,7 @@ type Store struct {
 	slots   slots
 	retains int // blocks that are retained
 	counts  counts
+	warm    warmth
 }
 
 // New reserves the memory for a store and returns it empty, in generation 0.
@@ -49,6 +52,7 @@ func New(options Options) (*Store, error) {
 		maxBytes:   options.MaxBytes,
 		verify:     options.Verify,
 		seed:       maphash.MakeSeed(),
+		patience:   patience(),
 		departed:   newDeparted(slots),
 	}
 	s.changed.L = &s.mu
@@ -72,7 +76,7 @@ func (s *Store) Slots() int { return s.slots.total }
 
 // Generation is the current generation, which [Batch.Generation] has to name.
 func (s *Store) Generation() uint64 {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	return s.generation
 }
@@ -81,7 +85,7 @@ func (s *Store) Generation() uint64 {
 // every memory of what was evicted is gone at once. Reads and views that have
 // begun end with the rows they began with.
 func (s *Store) Reset() (uint64, error) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return 0, s.closedError("reset")
@@ -106,7 +110,7 @@ func (s *Store) Reset() (uint64, error) {
 //
 // Whoever holds a [View] and closes the store waits for ever: close views first.
 func (s *Store) Close() error {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		for !s.unmapped {
@@ -144,10 +148,15 @@ func (s *Store) notify() {
 	}
 }
 
-// tag is the seeded hash that places a hash in the index. Hashes come from
-// prompts that others choose, so without the seed they could crowd one place.
-func (s *Store) tag(hash *blockhash.Hash) uint32 {
-	return uint32(maphash.Comparable(s.seed, *hash) >> 32)
+// tag is a seeded hash of a block hash, of which the upper half places it in the
+// index. Block hashes come from prompts that others choose, so without the seed
+// they could crowd one place.
+type tag uint64
+
+func (s *Store) tag(hash *blockhash.Hash) tag {
+	// The bytes where they are: [maphash.Comparable] would copy them first, in
+	// pieces that the processor has to wait for before it can read them again.
+	return tag(maphash.Bytes(s.seed, unsafe.Slice((*byte)(unsafe.Pointer(hash)), unsafe.Sizeof(*hash))))
 }
 
 // rows is the memory of a slot.

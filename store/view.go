@@ -49,7 +49,7 @@ func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	}
 	state.store = s
 	fault := s.check("view", hashes, state.found.slots)
-	s.mu.Lock()
+	s.lock()
 	s.counts.openViews++
 	if fault != nil {
 		s.unpinViews(state.found.slots)
@@ -150,7 +150,7 @@ func (v View) Close() error {
 	}
 	s, state := v.state.store, v.state
 	state.lent.poison()
-	s.mu.Lock()
+	s.lock()
 	s.unpinViews(state.found.slots)
 	s.inFlight--
 	s.notify()

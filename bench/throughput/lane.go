@@ -42,7 +42,7 @@ func (l *lane) prepare(id int64, n int) []store.Block {
 		if l.at+l.blockBytes > len(l.source) {
 			l.at = 0
 		}
-		rows := l.source[l.at : l.at+l.blockBytes : l.at+l.blockBytes]
+		rows := l.source[l.at : l.at+l.blockBytes]
 		l.at += l.blockBytes
 		stamp(rows, id+i)
 		l.batch = append(l.batch, store.Block{Hash: hashOf(id + i), Rows: rows})

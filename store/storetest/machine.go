@@ -119,13 +119,23 @@ func (mc *machine) drawBatch(t *rapid.T) store.Batch {
 	if rapid.IntRange(0, 19).Draw(t, "late") == 0 && batch.Generation > 0 {
 		batch.Generation--
 	}
+	// Rows in one array, as of a step's capture, or each in its own.
+	var array []byte
+	if rapid.Bool().Draw(t, "one array") {
+		array = make([]byte, 0, 6*(mc.blockBytes+1))
+	}
 	for _, hash := range drawHashes(t, "blocks", 5) {
 		mc.tries++
 		size := mc.blockBytes
 		if rapid.IntRange(0, 39).Draw(t, "odd size") == 0 {
 			size++
 		}
-		batch.Blocks = append(batch.Blocks, store.Block{Hash: hash, Rows: payload(hash, mc.tries, size)})
+		rows := payload(hash, mc.tries, size)
+		if array != nil {
+			array = append(array, rows...)
+			rows = array[len(array)-size:]
+		}
+		batch.Blocks = append(batch.Blocks, store.Block{Hash: hash, Rows: rows})
 	}
 	if rapid.Bool().Draw(t, "retains") { // not always, or all slots would soon be held
 		batch.Retain = mc.drawPresent(t, "retain", 3)
