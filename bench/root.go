@@ -12,6 +12,6 @@ func newRootCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	addMainJob(root)
-	root.AddCommand(newCapacityCommand(), newHashCommand(), newReplayCommand(), newSearchCommand(), newSoakCommand(), newThroughputCommand(), newVerifyCommand())
+	root.AddCommand(newCapacityCommand(), newHashCommand(), newReplayCommand(), newScaleCommand(), newSearchCommand(), newSoakCommand(), newThroughputCommand(), newVerifyCommand())
 	return root
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/auxoutput/auxoutput/bench/machine"
 	"github.com/auxoutput/auxoutput/bench/throughput"
 )
 
@@ -69,7 +70,7 @@ func runThroughput(cmd *cobra.Command, flags throughputFlags) error {
 	defer stop()
 	bar := newStatus(cmd.ErrOrStderr(), "throughput", int64(len(setups)*flags.rounds), false)
 	defer bar.done()
-	report := throughputReport{Machine: throughput.Machine()}
+	report := throughputReport{Machine: machine.Line()}
 	for _, setup := range setups {
 		setup.Retained, setup.Allocations = []int{0, 50, 99}, true
 		summary, err := measureOwn(ctx, setup, flags.rounds, bar)

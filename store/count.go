@@ -79,6 +79,8 @@ func (s *Store) refs(p *staged, c counter) *int32 {
 // fault leaves what was counted so far to uncount.
 func (s *Store) count(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 	p.retains, p.releases, p.terminals = p.retains[:0], p.releases[:0], p.terminals[:0]
+	s.warmUp(p.retainTags)
+	s.warmUp(p.releaseTags)
 	for i := range b.Retain {
 		hash := &b.Retain[i]
 		c, ok := s.counterOf(p, b, p.retainTags[i], hash)

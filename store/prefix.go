@@ -7,16 +7,28 @@ import (
 // Prefix counts the leading hashes whose blocks are stored. It touches nothing.
 // A closed store has none.
 func (s *Store) Prefix(hashes []blockhash.Hash) int {
+	f := foundPool.Get().(*found)
+	defer foundPool.Put(f)
+	s.prepare(f, hashes)
 	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return 0
 	}
-	n := 0
-	for n < len(hashes) && s.index.find(s.tag(&hashes[n]), &hashes[n]) != 0 {
-		n++
+	return s.leading(hashes, f)
+}
+
+// leading counts the leading hashes whose blocks are stored and finds their slots.
+// It looks up some at a time: most of a long list may be absent.
+func (s *Store) leading(hashes []blockhash.Hash, f *found) int {
+	const some = 64
+	for from := 0; from < len(hashes); from += some {
+		to := min(from+some, len(hashes))
+		if absent, _ := s.locate(hashes[from:to], f.tags[from:to], f.slots[from:to]); absent >= 0 {
+			return from + absent
+		}
 	}
-	return n
+	return len(hashes)
 }
 
 // RetainPrefix counts the leading hashes whose blocks are stored and retains
@@ -24,6 +36,9 @@ func (s *Store) Prefix(hashes []blockhash.Hash) int {
 // its use. It is what a row-gated KV hit is made of. Another generation than the
 // store's is ErrGeneration.
 func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, error) {
+	f := foundPool.Get().(*found)
+	defer foundPool.Put(f)
+	s.prepare(f, hashes)
 	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -32,11 +47,10 @@ func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, e
 	if generation != s.generation {
 		return 0, s.generationError("retain prefix", generation)
 	}
-	n := 0
-	for ; n < len(hashes); n++ {
-		slot := s.index.find(s.tag(&hashes[n]), &hashes[n])
-		if slot == 0 || s.recency.nodes[slot].refs == maxRefs {
-			break
+	n := s.leading(hashes, f)
+	for i, slot := range f.slots[:n] {
+		if s.recency.nodes[slot].refs == maxRefs {
+			return i, nil
 		}
 		s.recency.nodes[slot].refs++
 		s.hold(slot)
@@ -49,6 +63,9 @@ func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, e
 // that is open keeps its rows. Hashes that are absent are fine. It returns how
 // many blocks were there to be dropped.
 func (s *Store) Remove(generation uint64, hashes []blockhash.Hash) (int, error) {
+	f := foundPool.Get().(*found)
+	defer foundPool.Put(f)
+	s.prepare(f, hashes)
 	s.lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -57,9 +74,10 @@ func (s *Store) Remove(generation uint64, hashes []blockhash.Hash) (int, error) 
 	if generation != s.generation {
 		return 0, s.generationError("remove", generation)
 	}
+	s.warmUp(f.tags)
 	n := 0
 	for i := range hashes {
-		slot := s.index.find(s.tag(&hashes[i]), &hashes[i])
+		slot := s.index.find(f.tags[i], &hashes[i])
 		if slot == 0 || s.recency.nodes[slot].is(doomed) {
 			continue
 		}

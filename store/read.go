@@ -72,14 +72,12 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 
 // acquire finds all blocks of a read and pins them, or none.
 func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, int32)) *auxerrors.BlockObjectStoreError {
-	f.tags, f.slots = f.tags[:0], f.slots[:0]
 	for i := range hashes {
 		if hashes[i].IsZero() {
 			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
 		}
-		f.tags = append(f.tags, s.tag(&hashes[i]))
 	}
-	f.slots = slices.Grow(f.slots, len(hashes))[:len(hashes)]
+	s.prepare(f, hashes)
 
 	s.lock()
 	defer s.mu.Unlock()
@@ -90,7 +88,7 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 		if generation != anyGeneration && generation != s.generation {
 			return s.generationError(op, generation)
 		}
-		absent, soon := s.locate(hashes, f)
+		absent, soon := s.locate(hashes, f.tags, f.slots)
 		if absent >= 0 {
 			return s.absentError(op, hashes, f.tags, absent)
 		}
@@ -99,6 +97,9 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 		}
 		s.wait()
 	}
+	for _, slot := range f.slots {
+		s.warm.neighbours(s.recency.nodes, slot)
+	}
 	for i := len(f.slots) - 1; i >= 0; i-- {
 		pin(s, f.slots[i])
 	}
@@ -106,22 +107,42 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 	return nil
 }
 
+// prepare makes room for what a lookup finds, and computes the tags, which needs
+// no lock.
+func (s *Store) prepare(f *found, hashes []blockhash.Hash) {
+	f.tags = slices.Grow(f.tags[:0], len(hashes))[:len(hashes)]
+	f.slots = slices.Grow(f.slots[:0], len(hashes))[:len(hashes)]
+	for i := range hashes {
+		f.tags[i] = s.tag(&hashes[i])
+	}
+}
+
+// warmUp warms the cells and nodes that tags lead to.
+func (s *Store) warmUp(tags []tag) {
+	for _, t := range tags {
+		s.warm.cell(&s.index, t)
+	}
+	for _, t := range tags {
+		s.warm.node(&s.index, t)
+	}
+}
+
 // locate looks up all hashes: first the cells, then the nodes, so that within a
 // pass the cache misses of different hashes overlap. It returns the index of the
 // first absent one, or -1; soon means that rows are still being copied in.
-func (s *Store) locate(hashes []blockhash.Hash, f *found) (absent int, soon bool) {
-	for _, t := range f.tags {
+func (s *Store) locate(hashes []blockhash.Hash, tags []tag, slots []int32) (absent int, soon bool) {
+	for _, t := range tags {
 		s.warm.cell(&s.index, t)
 	}
-	for i, t := range f.tags {
-		f.slots[i] = s.index.candidate(t)
+	for i, t := range tags {
+		slots[i] = s.index.candidate(t)
 	}
 	nodes := s.recency.nodes
 	for i := range hashes {
-		slot := f.slots[i]
+		slot := slots[i]
 		if slot != 0 && nodes[slot].hash != hashes[i] {
-			slot = s.index.find(f.tags[i], &hashes[i])
-			f.slots[i] = slot
+			slot = s.index.find(tags[i], &hashes[i])
+			slots[i] = slot
 		}
 		if slot == 0 {
 			return i, false

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/auxoutput/auxoutput/bench/machine"
 	"github.com/auxoutput/auxoutput/bench/throughput"
 )
 
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
-	report := report{Machine: throughput.Machine()}
+	report := report{Machine: machine.Line()}
 	for _, setup := range setups {
 		matches, err := compare(ctx, setup, picked, o.rounds, stderr)
 		if err != nil {

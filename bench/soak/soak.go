@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/auxoutput/auxoutput/bench/engine"
+	"github.com/auxoutput/auxoutput/bench/machine"
 	"github.com/auxoutput/auxoutput/connector"
 )
 
@@ -129,7 +130,7 @@ func (r *run) watch(limit int64, began time.Time, tick func(time.Duration)) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for {
-		resident := residentBytes()
+		resident, _ := machine.Resident()
 		r.summary.PeakResident = max(r.summary.PeakResident, resident)
 		if limit > 0 && resident > limit {
 			r.violate("resident memory is %d bytes, more than %d", resident, limit)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/store"
 )
@@ -44,8 +45,8 @@ func (l *lane) prepare(id int64, n int) []store.Block {
 		}
 		rows := l.source[l.at : l.at+l.blockBytes]
 		l.at += l.blockBytes
-		stamp(rows, id+i)
-		l.batch = append(l.batch, store.Block{Hash: hashOf(id + i), Rows: rows})
+		numbered.Stamp(rows, id+i)
+		l.batch = append(l.batch, store.Block{Hash: numbered.Hash(id + i), Rows: rows})
 	}
 	return l.batch
 }
@@ -72,12 +73,12 @@ func (l *lane) put(batch []store.Block) (time.Duration, error) {
 // there.
 func (l *lane) read(dst []byte, hashes []blockhash.Hash) (took time.Duration, hit bool, err error) {
 	dst = dst[:len(hashes)*l.blockBytes]
-	unstamp(dst, l.blockBytes)
+	numbered.Unstamp(dst, l.blockBytes)
 	start := time.Now()
 	found, err := l.cache.Get(dst, hashes)
 	took = time.Since(start)
 	if err == nil {
-		err = checkStamps(dst, l.blockBytes, hashes[:found])
+		err = numbered.Check(dst, l.blockBytes, hashes[:found])
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("%s: read: %w", l.Name, err)
@@ -91,7 +92,7 @@ func (l *lane) probe(dst []byte) error {
 	l.resident = l.resident[:0]
 	one := make([]blockhash.Hash, 1)
 	for id := l.next - int64(l.slots/2); id < l.next; id++ {
-		one[0] = hashOf(id)
+		one[0] = numbered.Hash(id)
 		_, hit, err := l.read(dst, one)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package throughput
 
 import (
+	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/store"
 )
@@ -21,7 +22,7 @@ func newLimit(setup Setup, hugePages bool) (Cache, error) {
 }
 
 func (l *limit) place(hash *blockhash.Hash) []byte {
-	from := int(uint32(idOf(hash))%l.slots) * l.bytes // a short division: it is no part of a copy
+	from := int(uint32(numbered.ID(hash))%l.slots) * l.bytes // a short division: it is no part of a copy
 	return l.region.bytes[from : from+l.bytes]
 }
 

@@ -1,13 +1,12 @@
 package throughput
 
 import (
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/auxoutput/auxoutput/bench/machine"
 )
 
 // Memory is what a cache did to the memory of its process and to the garbage
@@ -47,7 +46,7 @@ func readMemory() *reading {
 	}
 	metrics.Read(cpu)
 	r.gcCPU, r.usedCPU = cpu[0].Value.Float64(), cpu[1].Value.Float64()-cpu[2].Value.Float64()
-	r.resident, r.summit = residentMemory()
+	r.resident, r.summit = machine.Resident()
 	return r
 }
 
@@ -72,24 +71,4 @@ func (r *reading) since(before *reading) *Memory {
 		m.ResidentPeak = r.summit - before.resident
 	}
 	return m
-}
-
-// residentMemory is what is resident and the most that ever was, where the
-// system tells.
-func residentMemory() (now, summit int64) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, 0
-	}
-	for line := range strings.Lines(string(status)) {
-		name, value, _ := strings.Cut(line, ":")
-		kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		switch name {
-		case "VmRSS":
-			now = kib << 10
-		case "VmHWM":
-			summit = kib << 10
-		}
-	}
-	return now, summit
 }

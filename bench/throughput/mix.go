@@ -3,6 +3,7 @@ package throughput
 import (
 	"math/rand/v2"
 
+	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 )
 
@@ -51,7 +52,7 @@ func (l *lane) mixed(dst []byte, isRead bool, first int64, list []blockhash.Hash
 		return Sample{Seconds: took.Seconds()}, err
 	}
 	for i := range list {
-		list[i] = hashOf(first + int64(i))
+		list[i] = numbered.Hash(first + int64(i))
 	}
 	took, hit, err := l.read(dst, list)
 	done = Sample{Reads: 1, Seconds: took.Seconds()}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 )
 
@@ -66,7 +67,7 @@ func (b *bout) retained() error {
 			}
 			var hashes []blockhash.Hash
 			for id := l.next - int64(want-held); id < l.next; id++ {
-				hashes = append(hashes, hashOf(id))
+				hashes = append(hashes, numbered.Hash(id))
 			}
 			if err := holder.Hold(hashes); err != nil {
 				return fmt.Errorf("%s: hold: %w", l.Name, err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 )
 
@@ -28,7 +29,7 @@ func (l *lane) newReader(dst []byte) *reader {
 		r.lists[i] = make([]blockhash.Hash, pairedHashes)
 		l.pick(r.lists[i])
 	}
-	unstamp(r.dst, l.blockBytes)
+	numbered.Unstamp(r.dst, l.blockBytes)
 	return r
 }
 
@@ -46,7 +47,7 @@ func (r *reader) once(c Cache) {
 func (r *reader) check(l *lane) error {
 	err := r.err
 	if err == nil && r.hits == r.reads {
-		err = checkStamps(r.dst, l.blockBytes, r.lists[(r.reads-1)%pairedReads])
+		err = numbered.Check(r.dst, l.blockBytes, r.lists[(r.reads-1)%pairedReads])
 	}
 	if err != nil {
 		return fmt.Errorf("%s: read beside another goroutine: %w", l.Name, err)

@@ -1,4 +1,7 @@
-package throughput
+// Package numbered makes hashes and marks rows of blocks that have nothing but a
+// number, so that a benchmark can tell whether a block that came back is the right
+// one without having its rows at hand.
+package numbered
 
 import (
 	"encoding/binary"
@@ -7,9 +10,9 @@ import (
 	"github.com/auxoutput/auxoutput/blockhash"
 )
 
-// hashOf is the hash of block number id: 24 bytes that look random, and the
+// Hash is the hash of block number id: 24 bytes that look random, and the
 // number itself, from which the limit finds the block's place.
-func hashOf(id int64) blockhash.Hash {
+func Hash(id int64) blockhash.Hash {
 	var digest [32]byte
 	for i := range 3 {
 		binary.LittleEndian.PutUint64(digest[8*i:], scramble(uint64(id)*3+uint64(i)))
@@ -22,8 +25,8 @@ func hashOf(id int64) blockhash.Hash {
 	return hash
 }
 
-// idOf is the block number behind a hash that hashOf has made.
-func idOf(hash *blockhash.Hash) int64 { return int64(hash.Low64()) }
+// ID is the block number behind a hash that Hash has made.
+func ID(hash *blockhash.Hash) int64 { return int64(hash.Low64()) }
 
 // scramble is the finaliser of SplitMix64.
 func scramble(x uint64) uint64 {
@@ -33,26 +36,26 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// stamp marks rows as those of block id, at both ends.
-func stamp(rows []byte, id int64) {
+// Stamp marks rows as those of block id, at both ends.
+func Stamp(rows []byte, id int64) {
 	binary.LittleEndian.PutUint64(rows, uint64(id))
 	binary.LittleEndian.PutUint64(rows[len(rows)-8:], ^uint64(id))
 }
 
-// unstamp wipes the stamps in a buffer about to be read into, so that what an
+// Unstamp wipes the stamps in a buffer about to be read into, so that what an
 // earlier read left there cannot pass for rows.
-func unstamp(dst []byte, blockBytes int) {
+func Unstamp(dst []byte, blockBytes int) {
 	for ; len(dst) >= blockBytes; dst = dst[blockBytes:] {
 		clear(dst[:8])
 		clear(dst[blockBytes-8 : blockBytes])
 	}
 }
 
-// checkStamps looks at the ends of each block that was read.
-func checkStamps(dst []byte, blockBytes int, hashes []blockhash.Hash) error {
+// Check looks at the ends of each block that was read.
+func Check(dst []byte, blockBytes int, hashes []blockhash.Hash) error {
 	for i := range hashes {
 		rows := dst[i*blockBytes : (i+1)*blockBytes]
-		id := uint64(idOf(&hashes[i]))
+		id := uint64(ID(&hashes[i]))
 		head, tail := binary.LittleEndian.Uint64(rows), ^binary.LittleEndian.Uint64(rows[blockBytes-8:])
 		if head != id || tail != id {
 			return fmt.Errorf("wrong rows: block %d came back with the stamps %d and %d", id, head, tail)

@@ -1,4 +1,5 @@
-package throughput
+// Package machine says what a benchmark runs on and what memory it has.
+package machine
 
 import (
 	"fmt"
@@ -7,8 +8,8 @@ import (
 	"strings"
 )
 
-// Machine says in a line what was measured on: figures without it say little.
-func Machine() string {
+// Line says in a line what was measured on: figures without it say little.
+func Line() string {
 	return fmt.Sprintf("%s %s/%s, %d CPUs (%s)", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
 }
 
