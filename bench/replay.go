@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,8 @@ no ids in a trace and is made up.
 
 A run is a mode and the size of the store as a share of the KV cache's blocks:
 fail-closed fails a request whose rows are gone, row-gated and linked compute them
-again.`,
+again. tokens/s are prompts and answers served a second, on the wall clock, with every row
+checked and two runs at a time.`,
 		Example: `  bench replay --trace miniswe.jsonl --concurrency 8 --kv-blocks 4000
   bench replay --trace conversation.jsonl --runs fail-closed:1,row-gated:0.5 --json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -91,7 +93,16 @@ type replayReport struct {
 	Mode     string  `json:"mode"`
 	Fraction float64 `json:"fraction"`
 	HitRatio float64 `json:"hit_ratio"`
+	Seconds  float64 `json:"seconds"` // of the run, with the check of every row
 	engine.Report
+}
+
+// tokensPerSecond is how many tokens of prompts and answers the run took a second.
+func (r replayReport) tokensPerSecond() float64 {
+	if r.Seconds == 0 {
+		return 0
+	}
+	return float64(r.ServedTokens) / r.Seconds
 }
 
 // runPerServed is the price of a run: tokens that went through the model for each
@@ -223,12 +234,13 @@ func (f replayFlags) serveAll(runs []replayRun, config engine.Config, bar *statu
 			c := config
 			c.Mode = run.Mode
 			c.Slots = max(1, int(run.Fraction*float64(c.KVBlocks)))
+			began := time.Now()
 			report, err := f.serve(c, func() {
 				mu.Lock()
 				defer mu.Unlock()
 				bar.step()
 			})
-			reports[i] = replayReport{run.Mode.String(), run.Fraction, report.HitRatio(), report}
+			reports[i] = replayReport{run.Mode.String(), run.Fraction, report.HitRatio(), time.Since(began).Seconds(), report}
 			errs[i] = err
 		})
 	}
@@ -273,11 +285,11 @@ func writeReplay(w io.Writer, f replayFlags, config engine.Config, reports []rep
 	fmt.Fprintf(w, "rows         %d layers x top-%d of %d experts, %d bytes a token\n\n",
 		config.Profile.Layers, config.Profile.TopK, config.Profile.Experts, config.Profile.RowBytes())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "mode\tof KV\tmax_bytes\tserved\tlost rows\trejected\tpreempted\thit ratio\ttokens run\tper token served\trows checked\twrong\t")
+	fmt.Fprintln(table, "mode\tof KV\tmax_bytes\tserved\tlost rows\trejected\tpreempted\thit ratio\ttokens run\tper token served\trows checked\twrong\ttokens/s\t")
 	for _, r := range reports {
-		fmt.Fprintf(table, "%s\t%g\t%d\t%d\t%d\t%d\t%d\t%.4f\t%d\t%.4f\t%d\t%d\t\n",
+		fmt.Fprintf(table, "%s\t%g\t%d\t%d\t%d\t%d\t%d\t%.4f\t%d\t%.4f\t%d\t%d\t%.0f\t\n",
 			r.Mode, r.Fraction, r.MaxBytes, r.Finished, r.Lost, r.Rejected, r.Preemptions, r.HitRatio,
-			r.ScheduledTokens, r.runPerServed(), r.RowsChecked, r.WrongRows)
+			r.ScheduledTokens, r.runPerServed(), r.RowsChecked, r.WrongRows, r.tokensPerSecond())
 	}
 	if err := table.Flush(); err != nil {
 		return err
