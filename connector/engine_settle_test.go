@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,7 +38,12 @@ func (e *engine) settle() {
 		b.Sampled = append(b.Sampled, sampled)
 		for range executed - rejected {
 			b.Rows = append(b.Rows, e.row(f.generation, r.s.tokens, *r.real)...)
-			*r.real++
+			if e.cfg.stamped {
+				b.Rows[len(b.Rows)-1] = e.settled
+			}
+			if *r.real++; *r.real%e.cfg.block == 0 {
+				e.completed++
+			}
 		}
 		for range rejected * e.profile.RowBytes() {
 			b.Rows = append(b.Rows, 0xee)
@@ -46,15 +52,26 @@ func (e *engine) settle() {
 	if e.pick.between(0, 3) == 0 {
 		b.Bounds = append(b.Bounds, b.Bounds[len(b.Bounds)-1]+7) // padding
 	}
+	e.settled++
 	err := e.worker.Process(f.step, b, &e.out)
 	if f.generation < e.scheduler.Generation() {
 		if err != nil {
 			require.ErrorIs(e.t, err, auxerrors.ErrGeneration)
 			e.refused++
+		} else if e.watch != nil {
+			e.watch.processed(f)
 		}
 		return
 	}
 	require.NoError(e.t, err)
+	for _, r := range f.runs {
+		if r.life == r.s.life {
+			r.s.landed = r.life + 1
+		}
+	}
+	if e.watch != nil {
+		e.watch.processed(f)
+	}
 	for i, id := range b.IDs {
 		for _, r := range f.runs {
 			if r.s.id == id {
@@ -91,12 +108,21 @@ func (e *engine) take(r run, sampled, rejected int) {
 	for p := s.emitted; p < s.known-1; p++ {
 		want = append(want, e.row(e.scheduler.Generation(), s.tokens, p)...)
 	}
-	require.Equal(e.t, fmt.Sprintf("%x", want), fmt.Sprintf("%x", rows), "request %s, positions %d to %d", s.id, s.emitted, s.known-1)
+	require.Equal(e.t, fmt.Sprintf("%x", e.unstamped(want)), fmt.Sprintf("%x", e.unstamped(rows)), "request %s, positions %d to %d", s.id, s.emitted, s.known-1)
 	s.emitted = s.known - 1
 	if finished {
 		e.served++
 		e.give(s)
 	}
+}
+
+// unstamped is a copy of rows without the stamps.
+func (e *engine) unstamped(rows []byte) []byte {
+	rows = slices.Clone(rows)
+	for at := e.profile.RowBytes() - 1; e.cfg.stamped && at < len(rows); at += e.profile.RowBytes() {
+		rows[at] = 0
+	}
+	return rows
 }
 
 // reset preempts everything and clears the prefix cache.

@@ -31,6 +31,7 @@ type engineConfig struct {
 	most     int // running requests
 	drafts   int
 	writer   bool
+	stamped  bool // the last byte of a row says in which step it was computed
 }
 
 // engine is a small serving engine: a prefix cache, a scheduler with chunks,
@@ -59,6 +60,23 @@ type engine struct {
 	missing          int
 	tooLarge         int
 	refused          int
+
+	watch     observer
+	contents  map[blockhash.Hash]content
+	completed uint64 // blocks of accepted rows that steps have completed
+	settled   byte   // outputs processed so far, the last byte of the number
+}
+
+// observer looks at the engine from step to step.
+type observer interface {
+	begun()               // the worker has accepted the metadata in meta
+	processed(run flight) // the worker has processed an output
+}
+
+// content is the tokens that a hash stands for: a block of them, and those before.
+type content struct {
+	tokens []uint32
+	at     int // the first one of the block
 }
 
 // sequence is a request.
@@ -73,6 +91,7 @@ type sequence struct {
 	emitted int  // rows taken so far end here
 	real    *int // rows computed and accepted in this life
 	life    int
+	landed  int // the last life whose first output was processed, counted from 1
 	ended   bool
 }
 
@@ -100,7 +119,7 @@ func newEngine(t require.TestingT, cfg engineConfig, pick choices) *engine {
 	require.NoError(t, err)
 	root, err := blockhash.DefaultRoot(blockhash.SHA256CBOR)
 	require.NoError(t, err)
-	e := &engine{t: t, cfg: cfg, pick: pick, profile: profile, root: root, used: map[string]int{}, parts: map[blockhash.Hash][]blockhash.Hash{}, wholes: map[blockhash.Hash][]blockhash.Hash{}}
+	e := &engine{t: t, cfg: cfg, pick: pick, profile: profile, root: root, used: map[string]int{}, contents: map[blockhash.Hash]content{}, parts: map[blockhash.Hash][]blockhash.Hash{}, wholes: map[blockhash.Hash][]blockhash.Hash{}}
 	e.cache, err = prefixcache.New(prefixcache.Config{
 		Blocks: cfg.kvBlocks, HashTokens: cfg.block, Events: true,
 		Groups: []prefixcache.Group{{Kind: prefixcache.FullAttention, BlockTokens: cfg.block * cfg.coarse}},
@@ -145,6 +164,9 @@ func (e *engine) know(s *sequence, known int) {
 	s.chain.Append(s.tokens[s.known:known]...)
 	s.known = known
 	s.kv.Tokens, s.kv.Hashes = known, s.chain.Hashes()
+	for i, hash := range s.kv.Hashes {
+		e.contents[hash] = content{s.tokens, i * e.cfg.block}
+	}
 	for part := range slices.Chunk(s.kv.Hashes, e.cfg.coarse) {
 		last := part[len(part)-1]
 		if len(part) < e.cfg.coarse || e.parts[last] != nil {
@@ -340,6 +362,9 @@ func (e *engine) begin(runs []run) {
 	require.NoError(e.t, e.scheduler.Build(&e.meta, scheduled, others))
 	step, err := e.worker.Begin(&e.meta)
 	require.NoError(e.t, err)
+	if e.watch != nil {
+		e.watch.begun()
+	}
 	if len(runs) > 0 || len(e.flights) > 0 {
 		e.flights = append(e.flights, flight{step, e.scheduler.Generation(), runs})
 	}
