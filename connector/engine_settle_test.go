@@ -113,6 +113,27 @@ func (e *engine) take(r run, sampled, rejected int) {
 	if finished {
 		e.served++
 		e.give(s)
+		return
+	}
+	if same && e.cfg.settles {
+		e.register(s)
+	}
+}
+
+// register files the blocks that are full of computed tokens, if there is room for
+// their rows.
+func (e *engine) register(s *sequence) {
+	inFlight := 0
+	for _, f := range e.flights {
+		for _, r := range f.runs {
+			if r.s == s && r.life == s.life {
+				inFlight += r.base + r.drafts
+			}
+		}
+	}
+	inFlight = min(inFlight, s.kv.Computed())
+	if e.reserve(s, s.kv.Computed()-inFlight) {
+		require.NoError(e.t, e.cache.Settle(&s.kv, inFlight))
 	}
 }
 

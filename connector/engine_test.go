@@ -31,6 +31,7 @@ type engineConfig struct {
 	most     int // running requests
 	drafts   int
 	writer   bool
+	settles  bool // register a block as its last token arrives, and not when the request next runs
 	stamped  bool // the last byte of a row says in which step it was computed
 }
 

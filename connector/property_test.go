@@ -86,6 +86,7 @@ func drawConfig(t *rapid.T, mode connector.Mode) engineConfig {
 		budget:   rapid.IntRange(3, 16).Draw(t, "tokens of a step"),
 		most:     rapid.IntRange(1, 4).Draw(t, "running requests"),
 		drafts:   rapid.IntRange(0, 3).Draw(t, "drafts"),
+		settles:  rapid.Bool().Draw(t, "settles"),
 	}
 	cfg.slots = (cfg.kvBlocks - 1) * cfg.coarse
 	return cfg
