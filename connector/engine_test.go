@@ -92,6 +92,7 @@ type sequence struct {
 	emitted int  // rows taken so far end here
 	real    *int // rows computed and accepted in this life
 	life    int
+	paused  bool
 	landed  int // the last life whose first output was processed, counted from 1
 	ended   bool
 }
@@ -214,6 +215,9 @@ func (e *engine) schedule() {
 	e.preempted = false
 	for i := 0; i < len(e.running) && budget > 0; i++ {
 		s := e.running[i]
+		if e.pauses(s) {
+			continue
+		}
 		r := e.next(s, budget)
 		if r.base+r.drafts == 0 {
 			continue
@@ -258,6 +262,13 @@ func (e *engine) schedule() {
 		budget -= r.base
 	}
 	e.begin(runs)
+}
+
+// pauses reports whether a request sits a step out, though there is something to do
+// for it. It does not do so twice in a row.
+func (e *engine) pauses(s *sequence) bool {
+	s.paused = e.cfg.settles && !s.paused && e.pick.between(0, 4) == 4
+	return s.paused
 }
 
 // next is what a running request does in a step.

@@ -48,6 +48,9 @@ func traffic(e *engine, steps int) {
 		case 5:
 			if e.pick.between(0, 4) == 0 {
 				e.reset()
+				if len(e.flights) > 0 && e.pick.between(0, 1) == 0 {
+					e.settle() // before the worker hears of it
+				}
 			}
 		case 6: // a block loses its hash out of order
 			block := int32(e.pick.between(1, e.cfg.kvBlocks-1))

@@ -159,8 +159,15 @@ func TestP4_AHitIsNoLongerWithLessCached(t *testing.T) {
 		limit := rapid.SampledFrom([]int{NoLimit, 17, 32}).Draw(t, "limit")
 		hit, err := c.Lookup(again, limit)
 		require.NoError(t, err)
+		blocks := len(tokens) / 4
 		for range 12 {
-			require.NoError(t, c.EvictBlocks(int32(rapid.IntRange(1, cfg.Blocks-1-c.FreeBlocks()).Draw(t, "block"))))
+			if rapid.Bool().Draw(t, "near the end of the hit") && blocks > 0 {
+				at := rapid.IntRange(-3, 1).Draw(t, "from there")
+				at = min(max(0, hit/4+at), blocks-1)
+				c.EvictHash(c.groups[0].key(hashes, at).hash)
+			} else {
+				require.NoError(t, c.EvictBlocks(int32(rapid.IntRange(1, cfg.Blocks-1-c.FreeBlocks()).Draw(t, "block"))))
+			}
 			shorter, err := c.Lookup(again, limit)
 			require.NoError(t, err)
 			require.LessOrEqual(t, shorter, hit)
