@@ -81,12 +81,8 @@ func (a Array) checkSigns() error {
 // Len is the number of rows.
 func (a Array) Len() int { return a.Shape[0] }
 
-func (a Array) items() int {
-	if !a.DType.valid() {
-		return 0
-	}
-	return len(a.Data) / a.DType.ItemBytes()
-}
+// items is the number of ids; the item type must be known.
+func (a Array) items() int { return len(a.Data) / a.DType.ItemBytes() }
 
 // item is id i in C order.
 func (a Array) item(i int) int {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -175,6 +176,59 @@ func TestAnEncoderThatCannotBeWritesNothing(t *testing.T) {
 		require.Error(t, err, name)
 		require.Zero(t, got.Len(), name)
 	}
+}
+
+// A text that is longer than an int64 can count is refused, though the rows alone
+// are not. No 32-bit int announces that many.
+func TestATextThatCannotBeCountedIsRefused(t *testing.T) {
+	if strconv.IntSize < 64 {
+		t.Skip("LOUD: no int of this platform is large enough")
+	}
+	var got bytes.Buffer
+	_, err := routing.NewEncoder(&got, routing.FormatNpyBase64, profile(t, 1, 1, 1), 0, math.MaxInt-1)
+	require.ErrorIs(t, err, auxerrors.ErrTooLarge)
+	require.Zero(t, got.Len())
+}
+
+// The text of 24,576 bytes fills the buffer of the encoder exactly, and that may
+// happen in the middle of a group of three, or as the last group is padded.
+func TestASinkThatFailsAsTheBufferFillsIsReported(t *testing.T) {
+	const full = 24 << 10
+	p := profile(t, 1, 1, 256)
+	for _, tc := range []struct {
+		name   string
+		pieces []int
+	}{
+		{"in a group that came in two pieces", []int{full - 1, 1}},
+		{"in the group that the end pads", []int{full - 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rows := 0
+			for _, n := range tc.pieces {
+				rows += n
+			}
+			enc, err := routing.NewEncoder(&failing{room: 10}, routing.FormatRawBase64, p, 0, rows)
+			require.NoError(t, err)
+			for _, n := range tc.pieces {
+				if _, err = enc.Write(make([]byte, n)); err != nil {
+					break
+				}
+			}
+			if err == nil {
+				err = enc.Close()
+			}
+			require.ErrorIs(t, err, errDiskFull)
+			require.ErrorIs(t, enc.Close(), errDiskFull, "the first error stays")
+		})
+	}
+}
+
+func TestAWindowReportsWhatTheSinkReports(t *testing.T) {
+	enc, err := routing.NewEncoder(&failing{room: 5}, routing.FormatRaw, profile(t, 1, 2, 64), 0, 4)
+	require.NoError(t, err)
+	n, err := enc.Window(1, 4).Write(make([]byte, 12))
+	require.ErrorIs(t, err, errDiskFull)
+	require.Equal(t, 2+5, n, "what was dropped and what was written")
 }
 
 func TestAClosedEncoderSaysSo(t *testing.T) {

@@ -103,6 +103,8 @@ func TestValuesThatAreNoFieldAreRefused(t *testing.T) {
 		{"a leading zero", object(shape, dtype, "00", data), routing.ErrFormat, "start 00"},
 		{"single quotes", `{'start':0}`, routing.ErrFormat, "known are"},
 		{"an object within", `{"data":{"data":0}}`, routing.ErrFormat, ""},
+		{"half a string within", `{"`, routing.ErrFormat, "expected a value"},
+		{"a string that ends with an escape", `{"\"`, routing.ErrFormat, "expected a value"},
 		{"a string without end within", `{"data":"\"}`, routing.ErrFormat, "expected a value"},
 		{"no start", `{"shape":[1,1,3],"dtype":"uint8","data":"AQID"}`, routing.ErrFormat, `without "start"`},
 		{"no data", `{"shape":[1,1,3],"dtype":"uint8","start":0}`, routing.ErrFormat, `without "data"`},

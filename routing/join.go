@@ -50,10 +50,7 @@ func Join(turns ...Turn) (Rows, error) {
 		}
 		from := max(end, part.Start)
 		if from < part.End() {
-			if parts[i], err = part.Slice(from, part.End()); err != nil {
-				return Rows{}, fmt.Errorf("turn %d: %w", i, err)
-			}
-			end = part.End()
+			parts[i], end = part.slice(from, part.End()), part.End()
 			continue
 		}
 		parts[i].Data = nil
@@ -69,7 +66,7 @@ func (t Turn) real() (Rows, error) {
 	if t.Rows.Len() == 0 {
 		return Rows{}, &CountError{What: "rows with a placeholder", Want: 1, Got: 0}
 	}
-	return t.Rows.Slice(t.Rows.Start, t.Rows.End()-1)
+	return t.Rows.slice(t.Rows.Start, t.Rows.End()-1), nil
 }
 
 // MergePrefillDecode puts the answers of a disaggregated prefill together: the rows
@@ -97,10 +94,7 @@ func MergePrefillDecode(prefill, decode Rows, promptTokens int) (Rows, error) {
 	if err != nil {
 		return Rows{}, err
 	}
-	if decode, err = decode.Slice(promptTokens, decode.End()); err != nil {
-		return Rows{}, err
-	}
-	return concatenate(profile, prefill.Start, []Rows{prefill, decode})
+	return concatenate(profile, prefill.Start, []Rows{prefill, decode.slice(promptTokens, decode.End())})
 }
 
 // Widen is the rows as those of a model with so many experts, which must not be
@@ -117,14 +111,20 @@ func (r Rows) Widen(experts int) (Rows, error) {
 	if err != nil {
 		return Rows{}, err
 	}
+	return Rows{Profile: p, Start: r.Start, Data: r.widened(p)}, nil
+}
+
+// widened is the data of rows with the items of a profile that has no fewer experts,
+// the same memory if they are of one width.
+func (r Rows) widened(p Profile) []byte {
 	if p.ItemBytes() == r.Profile.ItemBytes() {
-		return Rows{Profile: p, Start: r.Start, Data: r.Data}, nil
+		return r.Data
 	}
 	data := make([]byte, 2*len(r.Data))
 	for i, id := range r.Data {
 		data[2*i] = id
 	}
-	return Rows{Profile: p, Start: r.Start, Data: data}, nil
+	return data
 }
 
 // commonProfile is the profile of rows that are put together: the same, or the
@@ -158,11 +158,7 @@ func concatenate(p Profile, start int, parts []Rows) (Rows, error) {
 	}
 	out := Rows{Profile: p, Start: start, Data: slices.Grow([]byte(nil), size)}
 	for _, part := range parts {
-		wide, err := part.Widen(p.Experts)
-		if err != nil {
-			return Rows{}, err
-		}
-		out.Data = append(out.Data, wide.Data...)
+		out.Data = append(out.Data, part.widened(p)...)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,6 +130,18 @@ func TestAWrongMapIsNoticed(t *testing.T) {
 	require.Error(t, err)
 	_, err = layerMap(t, 4, 1, 3).Int32(routing.Rows{})
 	require.Error(t, err)
+	_, err = layerMap(t, 4, 1, 2, 3).Int32(sample(t, p, 5, 3, 0))
+	require.ErrorIs(t, err, auxerrors.ErrMismatch)
+}
+
+// 8192 rows of a byte each become 2 GiB, which no int of 32 bits counts.
+func TestInt32OfAllLayersThatMemoryCannotHoldIsRefused(t *testing.T) {
+	if strconv.IntSize > 32 {
+		t.Skip("LOUD: memory of 64 bits holds it")
+	}
+	m := routing.LayerMap{All: 1 << 16, MoE: []int{0}}
+	_, err := m.Int32(raw(t, profile(t, 1, 1, 256), 0, make([]byte, 8<<10)...))
+	require.ErrorIs(t, err, auxerrors.ErrTooLarge)
 }
 
 func TestModelsWithOneExpertHaveDenseLayersToo(t *testing.T) {

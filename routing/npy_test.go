@@ -101,6 +101,8 @@ func TestHeadersThatNobodyWritesAreRefused(t *testing.T) {
 		{"something behind", fine + "#", routing.ErrFormat},
 		{"an escape", strings.Replace(fine, "|u1", `\x7cu1`, 1), routing.ErrFormat},
 		{"a string without end", "{'descr", routing.ErrFormat},
+		{"a key that is no string", "{descr: '|u1'}", routing.ErrFormat},
+		{"a type that is no string", strings.Replace(fine, "'|u1'", "u1", 1), routing.ErrFormat},
 		{"an order that is a number", strings.Replace(fine, "False", "0", 1), routing.ErrFormat},
 		{"a list for a shape", npyHeader("|u1", "False", "[1, 1, 2]"), routing.ErrFormat},
 		{"a number for a shape", npyHeader("|u1", "False", "2"), routing.ErrFormat},
@@ -140,6 +142,16 @@ func TestHeadersThatNobodyWritesAreRefused(t *testing.T) {
 	}
 	_, err := routing.DecodeNpy(npyFile(1, fine, 1, 2))
 	require.NoError(t, err)
+}
+
+func TestAFileThatEndsWithinItsOwnLengthIsRefused(t *testing.T) {
+	for version, bytes := range map[byte]int{1: 2, 2: 4, 3: 4} {
+		file := npyFile(version, npyHeader("|u1", "False", "(1, 1, 2)"), 1, 2)
+		for n := range bytes {
+			_, err := routing.DecodeNpy(file[:8+n])
+			require.ErrorContains(t, err, "ends within the length of the header", "version %d, %d bytes of it", version, n)
+		}
+	}
 }
 
 func TestNoMinorVersionIsKnown(t *testing.T) {

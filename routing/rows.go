@@ -101,9 +101,14 @@ func (r Rows) Slice(start, end int) (Rows, error) {
 			Field: "positions", Value: Span{start, end}, Want: fmt.Sprintf("within %v", r.Span()), Reason: auxerrors.ErrOutOfRange,
 		}
 	}
+	return r.slice(start, end), nil
+}
+
+// slice is Slice of positions that are known to be within valid rows.
+func (r Rows) slice(start, end int) Rows {
 	n := r.Profile.RowBytes()
 	from, to := (start-r.Start)*n, (end-r.Start)*n
-	return Rows{Profile: r.Profile, Start: start, Data: r.Data[from:to:to]}, nil
+	return Rows{Profile: r.Profile, Start: start, Data: r.Data[from:to:to]}
 }
 
 // Cut leaves the rows that a sequence of so many tokens has: those of positions
@@ -120,7 +125,7 @@ func (r Rows) Cut(tokens int) (Rows, error) {
 	if r.Len() < want {
 		return Rows{}, r.miscounted(want)
 	}
-	return r.Slice(r.Start, r.Start+want)
+	return r.slice(r.Start, r.Start+want), nil
 }
 
 // CheckTokens reports a [CountError] unless there are exactly as many rows as a
@@ -164,11 +169,8 @@ func RowCount(tokens, start int) (int, error) {
 	return tokens - 1 - start, nil
 }
 
-// sizeOf is the bytes of n rows, if an int holds them.
+// sizeOf is the bytes of n rows of a valid profile, if an int holds them.
 func sizeOf(p Profile, n int) (int, error) {
-	if err := p.Validate(); err != nil {
-		return 0, err
-	}
 	if n < 0 {
 		return 0, &auxerrors.ConfigError{Field: "rows", Value: n, Want: "at least 0", Reason: auxerrors.ErrTooSmall}
 	}

@@ -70,6 +70,19 @@ func TestASliceHasTheRowsOfItsPositions(t *testing.T) {
 	require.Panics(t, func() { part.Row(3) })
 }
 
+func TestRowsOfNoProfileCannotBeCut(t *testing.T) {
+	none := routing.Rows{Data: []byte{1, 2}}
+	_, err := none.Slice(0, 0)
+	require.ErrorIs(t, err, auxerrors.ErrTooSmall)
+	_, err = none.Cut(1)
+	require.ErrorIs(t, err, auxerrors.ErrTooSmall)
+}
+
+func TestCheckingAgainstFewerTokensThanTheStartIsAnError(t *testing.T) {
+	r := sample(t, profile(t, 2, 2, 64), 4, 6, 0)
+	require.ErrorIs(t, r.CheckTokens(4, 0), auxerrors.ErrOutOfRange)
+}
+
 func TestCuttingToATokenCountNeverInventsRows(t *testing.T) {
 	r := sample(t, profile(t, 2, 2, 64), 4, 6, 0) // positions 4 to 9: 11 tokens
 	for _, tc := range []struct{ tokens, rows int }{{11, 6}, {10, 5}, {6, 1}, {5, 0}} {
