@@ -85,6 +85,11 @@ func TestEachBlockCarriesTheKeysOfTheRequest(t *testing.T) {
 			[]keys{{image("video", 0)}, {image("video", -16)}, {image("video", -32), image("audio", -28)}},
 		},
 		{
+			"audio within a video that is over when it would be met is left out",
+			blockhash.Request{Images: []blockhash.Image{{"video", 0, 34}, {"audio", 4, 4}, {"late", 36, 4}}},
+			[]keys{{image("video", 0)}, {image("video", -16)}, {image("video", -32), image("late", 4)}},
+		},
+		{
 			"a block that generated tokens complete has the last image only",
 			blockhash.Request{Images: []blockhash.Image{{"a", 33, 4}, {"b", 38, 4}}, PromptTokens: 42},
 			[]keys{nil, nil, {image("b", 6)}},

@@ -3,7 +3,9 @@ package connector_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,11 +52,20 @@ func TestAConfigurationThatMakesNoSenseIsAnError(t *testing.T) {
 		"a number for a flag": `{"enable_return_routed_experts": 1}`,
 		"null for a flag":     `{"enable_return_routed_experts": null}`,
 		"cut off":             `{"max_bytes": 1`,
+		"no value":            `{"max_bytes": }`,
+		"a word for a value":  `{"max_bytes": much}`,
+		"a long value":        `{"max_bytes": "` + strings.Repeat("é", 100) + `"}`,
+		"a long name":         `{"` + strings.Repeat("é", 100) + `": 1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := connector.ParseConfig([]byte(text))
 			var config *auxerrors.ConfigError
 			require.ErrorAs(t, err, &config)
+			require.Less(t, len(err.Error()), 200, "an error does not repeat what it was sent")
+			require.True(t, utf8.ValidString(err.Error()))
+			kept := connector.Config{MaxBytes: 7}
+			require.Error(t, kept.UnmarshalJSON([]byte(text)))
+			require.Equal(t, connector.Config{MaxBytes: 7}, kept)
 		})
 	}
 	_, err := json.Marshal(connector.Config{MaxBytes: -1})

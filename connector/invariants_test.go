@@ -44,6 +44,14 @@ func along(t *testing.T, few func(connector.Mode) bool, change func(*engineConfi
 	}
 }
 
+// happened fails if what an invariant is about did not occur in any of the cases
+// drawn. A short run draws too few to insist.
+func happened(t *testing.T, times int, what string) {
+	if !testing.Short() {
+		require.Positive(t, times, "it never happened %s: draw more cases", what)
+	}
+}
+
 func always(connector.Mode) bool            { return true }
 func inGatedModes(mode connector.Mode) bool { return mode != connector.FailClosed }
 func asDrawn(*engineConfig)                 {}
@@ -247,7 +255,7 @@ func TestI3_AServedHitIsReadableUntilTheRequestEnds(t *testing.T) {
 			}
 		}}
 	})
-	require.Positive(t, checked, "nothing was ever hit")
+	happened(t, checked, "that anything was hit")
 }
 
 // I4: what is stored under a hash was computed with the weights of the generation in
@@ -268,7 +276,7 @@ func TestI4_StoredRowsAreOfTheGenerationThatReadsThem(t *testing.T) {
 			late += e.refused
 		}}
 	})
-	require.Positive(t, late, "no output ever came too late")
+	happened(t, late, "that an output came too late")
 }
 
 // residents watches the bytes of each block for as long as it stays.
@@ -315,5 +323,5 @@ func TestI5_ABlockIsWrittenOnceForEachStay(t *testing.T) {
 	along(t, always, func(cfg *engineConfig) { cfg.stamped = true }, func(e *engine) observer {
 		return &residents{engine: e, blocks: map[blockhash.Hash][]byte{}, evicted: map[blockhash.Hash]bool{}, twice: &twice}
 	})
-	require.Positive(t, twice, "no block was ever computed again while it stayed")
+	happened(t, int(twice), "that a block was computed again while it stayed")
 }

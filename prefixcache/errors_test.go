@@ -187,6 +187,17 @@ func TestMisuseIsAnErrorAndChangesNothing(t *testing.T) {
 	}
 }
 
+func TestSampledTokensMayNotBeForgotten(t *testing.T) {
+	c := newCache(t, single(20, 4))
+	a := newSequence(t, 4, count(0, 13)...)
+	admit(t, c, a)
+	decode(t, c, a, 13)
+	a.Tokens = 13 // the prompt is still there
+	_, err := c.Allocate(&a.Request, 0, 1)
+	require.ErrorIs(t, err, prefixcache.ErrTokens)
+	require.ErrorContains(t, err, "13 tokens known, but there were 14")
+}
+
 func TestRequestCanBeFreedWhateverItsCountsSay(t *testing.T) {
 	c := newCache(t, single(20, 4))
 	a := newSequence(t, 4, count(0, 13)...)

@@ -157,5 +157,5 @@ func TestBlocksAgeAsInAnLRUThatOthersWrote(t *testing.T) {
 			full++
 		}
 	})
-	require.Positive(t, full, "nothing was ever evicted")
+	require.Positive(t, full, "nothing was ever evicted: draw more cases")
 }
