@@ -248,8 +248,9 @@ func TestI3_AServedHitIsReadableUntilTheRequestEnds(t *testing.T) {
 					continue // the rows may be those that its first step computes
 				}
 				for _, hash := range s.kv.HitHashes() {
-					require.Contains(e.t, blocks, hash, "request %s, hit of %d tokens", s.id, s.kv.Hit())
-					require.Equal(e.t, e.truth(e.scheduler.Generation(), hash), blocks[hash])
+					rows, there := blocks[hash]
+					require.True(e.t, there, "request %s hit %d tokens, and block %v is gone", s.id, s.kv.Hit(), hash)
+					require.Equal(e.t, e.truth(e.scheduler.Generation(), hash), rows)
 					checked++
 				}
 			}

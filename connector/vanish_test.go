@@ -52,10 +52,11 @@ func TestAnAdmissionThatAClosedStoreCannotTakeBackSaysSo(t *testing.T) {
 	require.NoError(t, b.worker.Close(), "what was held went with the store")
 }
 
-// A life of before a reset may still end, if it held nothing that the reset took.
+// A life of before a reset may still end, if the worker was told of no hash of it. The
+// room that it had reserved went with the reset.
 func TestALifeOfBeforeAResetGivesNothingBackToTheGate(t *testing.T) {
 	b := newBench(t, 4, gated)
-	b.admit("a", 0, nil)
+	b.admit("a", 0, hashesOf("0"))
 	b.run(starts(0, nil, "a"), chunk("a", 0, "ab"))
 	require.NoError(t, b.worker.Gate().Reset())
 	b.admit("b", 0, hashesOf("0"))
