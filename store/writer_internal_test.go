@@ -1,0 +1,84 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+)
+
+// TestAWaitThatIsCancelledLeavesItsBatchUnpublishedAndTheWriterUsable holds the
+// store's lock, so that the writer cannot get on and everything that waits for it
+// has to wait.
+func TestAWaitThatIsCancelledLeavesItsBatchUnpublishedAndTheWriterUsable(t *testing.T) {
+	s, err := New(Options{MaxBytes: 64, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	w, err := NewWriter(s, 2)
+	require.NoError(t, err)
+	batchOf := func(n uint64) Batch {
+		return Batch{Blocks: []Block{{numbered(n), bytes.Repeat([]byte{byte(n)}, 8)}}, Retain: []blockhash.Hash{numbered(n)}}
+	}
+
+	s.mu.Lock()
+	var tickets []uint64
+	for n := range uint64(2) {
+		ticket, err := w.Put(t.Context(), batchOf(n))
+		require.NoError(t, err)
+		tickets = append(tickets, ticket)
+	}
+	gone := errors.New("the request was cancelled")
+	for name, wait := range map[string]func(context.Context) error{
+		"put":   func(ctx context.Context) error { _, err := w.Put(ctx, batchOf(7)); return err },
+		"flush": w.Flush,
+		"wait":  func(ctx context.Context) error { return w.Wait(ctx, tickets[1]) },
+		"get": func(ctx context.Context) error {
+			dst, err := w.Get(ctx, []byte("before"), []blockhash.Hash{numbered(1)})
+			require.Equal(t, "before", string(dst))
+			return err
+		},
+		"view": func(ctx context.Context) error {
+			view, err := w.View(ctx, []blockhash.Hash{numbered(1)})
+			require.Zero(t, view)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error)
+		go func() { ended <- wait(ctx) }()
+		select {
+		case err := <-ended:
+			s.mu.Unlock()
+			t.Fatalf("%s did not wait: %v", name, err)
+		case <-time.After(2 * time.Millisecond): // it has begun to wait, most likely
+		}
+		cancel(gone)
+		err := <-ended
+		require.ErrorIs(t, err, context.Canceled, name)
+		var typed *auxerrors.BlockObjectStoreError
+		require.ErrorAs(t, err, &typed, name)
+		require.NotErrorIs(t, err, auxerrors.ErrPublication, "%s: it is no failure of the writer", name)
+	}
+	require.Equal(t, 2, w.Queued())
+	s.mu.Unlock()
+
+	ticket, err := w.Put(t.Context(), batchOf(2))
+	require.NoError(t, err)
+	require.Equal(t, tickets[1]+1, ticket, "the cancelled batch has taken no place")
+	require.NoError(t, w.Wait(t.Context(), ticket))
+	rows, err := w.Get(t.Context(), nil, []blockhash.Hash{numbered(0), numbered(1), numbered(2)})
+	require.NoError(t, err)
+	require.Equal(t, bytes.Join([][]byte{bytes.Repeat([]byte{0}, 8), bytes.Repeat([]byte{1}, 8), bytes.Repeat([]byte{2}, 8)}, nil), rows)
+	require.NoError(t, w.Close())
+	stats := s.Stats()
+	require.EqualValues(t, 3, stats.Puts)
+	require.Equal(t, 3, stats.Retained)
+	require.Zero(t, stats.Pending, "nor has it retained anything")
+	require.Zero(t, s.Prefix([]blockhash.Hash{numbered(7)}))
+}
