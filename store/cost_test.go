@@ -2,8 +2,6 @@ package store_test
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
@@ -167,38 +165,4 @@ func TestAThousandStoresLeaveNoMemoryBehind(t *testing.T) {
 		cycle()
 	}
 	require.Less(t, resident(t, "VmSize")-before, int64(256<<20))
-}
-
-func TestTenMillionHashesThroughAThousandSlots(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("LOUD: too long under -short or the race detector")
-	}
-	s, err := store.New(store.Options{MaxBytes: 1000 * 8, BlockBytes: 8})
-	require.NoError(t, err)
-	defer s.Close()
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	r := rand.New(rand.NewPCG(1, 1))
-	digest := make([]byte, 16)
-	blocks := make([]store.Block, 100)
-	for range 100_000 {
-		for i := range blocks {
-			binary.LittleEndian.PutUint64(digest, r.Uint64())
-			binary.LittleEndian.PutUint64(digest[8:], r.Uint64())
-			hash, err := blockhash.FromBytes(digest)
-			if err != nil {
-				t.Fatal(err)
-			}
-			blocks[i] = store.Block{Hash: hash, Rows: digest[:8]}
-		}
-		if _, err := s.Put(store.Batch{Blocks: blocks}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	require.EqualValues(t, 10_000_000, s.Stats().Stored)
-	require.EqualValues(t, 10_000_000-1000, s.Stats().Evicted)
-	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(1<<20))
 }
