@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/store"
 )
 
@@ -40,4 +41,75 @@ func TestAStoreThatTearsBatchesIsCaughtByItsHistories(t *testing.T) {
 	}, 2000)
 	require.NotEmpty(t, text)
 	require.Contains(t, text, "put")
+}
+
+// unhurried lets others go first, so that every call overlaps with some other.
+type unhurried struct{ adapted }
+
+func (s unhurried) Put(batch store.Batch) (store.PutResult, error) {
+	runtime.Gosched()
+	return s.adapted.Put(batch)
+}
+
+func (s unhurried) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
+	runtime.Gosched()
+	return s.adapted.Get(dst, hashes)
+}
+
+func (s unhurried) Prefix(hashes []blockhash.Hash) int {
+	runtime.Gosched()
+	return s.adapted.Prefix(hashes)
+}
+
+func (s unhurried) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, error) {
+	runtime.Gosched()
+	return s.adapted.RetainPrefix(generation, hashes)
+}
+
+func (s unhurried) Remove(generation uint64, hashes []blockhash.Hash) (int, error) {
+	runtime.Gosched()
+	return s.adapted.Remove(generation, hashes)
+}
+
+func (s unhurried) OpenView(hashes []blockhash.Hash) (View, error) {
+	runtime.Gosched()
+	return s.adapted.OpenView(hashes)
+}
+
+func (s unhurried) Reset() (uint64, error) {
+	runtime.Gosched()
+	return s.adapted.Reset()
+}
+
+func (s unhurried) Close() error {
+	runtime.Gosched()
+	return s.adapted.Close()
+}
+
+// TestEverythingCrossesCloseAndResetInHistories looks at what overlaps with what in
+// histories: without such pairs they would prove little.
+func TestEverythingCrossesCloseAndResetInHistories(t *testing.T) {
+	factory := func(slots, blockBytes int) (Store, error) {
+		s, err := store.New(store.Options{MaxBytes: int64(slots * blockBytes), BlockBytes: blockBytes})
+		if err != nil {
+			return nil, err
+		}
+		return unhurried{adapted{s}}, nil
+	}
+	missing := map[string]bool{}
+	for _, op := range []string{"put", "get", "prefix", "reset", "retain prefix", "remove", "open view", "close view"} {
+		missing[op+" crosses close"] = true
+		missing[op+" crosses reset"] = true
+	}
+	for round := 0; len(missing) > 0 && round < 2000; round++ {
+		history := recordHistory(t, factory, 1+round%5, round)
+		for i, a := range history {
+			for j, b := range history {
+				if i != j && a.Call < b.Return && b.Call < a.Return {
+					delete(missing, a.Input.(call).op+" crosses "+b.Input.(call).op)
+				}
+			}
+		}
+	}
+	require.Empty(t, missing)
 }

@@ -18,6 +18,14 @@ func Run(t *testing.T, factory Factory) {
 	t.Run("Reuse", func(t *testing.T) { checkReuse(t, factory) })
 	t.Run("Isolation", func(t *testing.T) { checkIsolation(t, factory) })
 	t.Run("Pressure", func(t *testing.T) { checkPressure(t, factory) })
+	t.Run("Faults", func(t *testing.T) {
+		checkFaults(t, factory)
+		t.Run("Close races everything", func(t *testing.T) { checkCloseRaces(t, factory) })
+	})
+	t.Run("Limits", func(t *testing.T) {
+		checkLimits(t, factory)
+		t.Run("many goroutines stay within the budget", func(t *testing.T) { checkBudget(t, factory) })
+	})
 }
 
 // SequentialRun is Run for a store that is not safe for concurrent use.
@@ -26,6 +34,8 @@ func SequentialRun(t *testing.T, factory Factory) {
 	t.Run("Reuse", func(t *testing.T) { checkReuse(t, factory) })
 	t.Run("Isolation", func(t *testing.T) { checkIsolation(t, factory) })
 	t.Run("Pressure", func(t *testing.T) { checkPressure(t, factory) })
+	t.Run("Faults", func(t *testing.T) { checkFaults(t, factory) })
+	t.Run("Limits", func(t *testing.T) { checkLimits(t, factory) })
 }
 
 // numbered is a hash outside the universe of drawn operations.
