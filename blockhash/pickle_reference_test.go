@@ -3,7 +3,6 @@ package blockhash_test
 import (
 	"bytes"
 	"encoding/binary"
-	"math/big"
 )
 
 // pickler is a slow pickler after Lib/pickle.py of CPython: it works on a tree
@@ -20,6 +19,9 @@ type (
 	pyText  struct{ text string }
 	pyBytes struct{ data []byte }
 	pyTuple struct{ items []any }
+
+	// pyNumbers is a tuple of whole numbers.
+	pyNumbers struct{ numbers []uint32 }
 )
 
 func pickleOf(object any) []byte {
@@ -60,6 +62,10 @@ func (p *pickler) remember(object any) {
 
 func (p *pickler) save(object any) {
 	p.endFrame(false)
+	if n, ok := object.(int64); ok { // is never remembered
+		p.saveInt(n)
+		return
+	}
 	if entry, met := p.memo[object]; met {
 		if entry < 256 {
 			p.frame.Write([]byte{'h', byte(entry)})
@@ -71,8 +77,6 @@ func (p *pickler) save(object any) {
 	switch o := object.(type) {
 	case nil:
 		p.frame.WriteByte('N')
-	case *big.Int:
-		p.saveInt(o)
 	case *pyBytes:
 		if len(o.data) < 256 {
 			p.writeLarge([]byte{'C', byte(len(o.data))}, o.data)
@@ -88,52 +92,58 @@ func (p *pickler) save(object any) {
 		}
 		p.remember(o)
 	case *pyTuple:
-		if len(o.items) == 0 {
-			p.frame.WriteByte(')')
-			return
-		}
-		if len(o.items) > 3 {
-			p.frame.WriteByte('(')
-		}
-		for _, item := range o.items {
-			p.save(item)
-		}
-		end := map[int]byte{1: 0x85, 2: 0x86, 3: 0x87}
-		if op, short := end[len(o.items)]; short {
-			p.frame.WriteByte(op)
-		} else {
-			p.frame.WriteByte('t')
-		}
-		p.remember(o)
+		p.saveTuple(o, len(o.items), func(i int) { p.save(o.items[i]) })
+	case *pyNumbers:
+		p.saveTuple(o, len(o.numbers), func(i int) {
+			p.endFrame(false)
+			p.saveInt(int64(o.numbers[i]))
+		})
 	}
 }
 
-func (p *pickler) saveInt(n *big.Int) {
-	if n.IsInt64() {
-		switch v := n.Int64(); {
-		case v >= 0 && v <= 0xff:
-			p.frame.Write([]byte{'K', byte(v)})
-			return
-		case v >= 0 && v <= 0xffff:
-			p.frame.Write([]byte{'M', byte(v), byte(v >> 8)})
-			return
-		case v >= -1<<31 && v < 1<<31:
-			p.frame.Write(binary.LittleEndian.AppendUint32([]byte{'J'}, uint32(v)))
-			return
-		}
-	}
-	// As many bytes as two's complement needs, found by trying.
-	for size := 1; ; size++ {
-		limit := new(big.Int).Lsh(big.NewInt(1), uint(8*size-1))
-		if n.Cmp(limit) >= 0 || n.Cmp(new(big.Int).Neg(limit)) < 0 {
-			continue
-		}
-		p.frame.Write([]byte{0x8a, byte(size)})
-		word := new(big.Int).Mod(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
-		digits := word.FillBytes(make([]byte, size))
-		for i := range digits {
-			p.frame.WriteByte(digits[size-1-i])
-		}
+// saveTuple saves a tuple of n items.
+func (p *pickler) saveTuple(tuple any, n int, save func(i int)) {
+	if n == 0 {
+		p.frame.WriteByte(')')
 		return
 	}
+	if n > 3 {
+		p.frame.WriteByte('(')
+	}
+	for i := range n {
+		save(i)
+	}
+	end := map[int]byte{1: 0x85, 2: 0x86, 3: 0x87}
+	if op, short := end[n]; short {
+		p.frame.WriteByte(op)
+	} else {
+		p.frame.WriteByte('t')
+	}
+	p.remember(tuple)
+}
+
+func (p *pickler) saveInt(n int64) {
+	switch {
+	case n >= 0 && n <= 0xff:
+		p.frame.Write([]byte{'K', byte(n)})
+		return
+	case n >= 0 && n <= 0xffff:
+		p.frame.Write([]byte{'M', byte(n), byte(n >> 8)})
+		return
+	case n >= -1<<31 && n < 1<<31:
+		p.frame.Write([]byte{'J', byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
+		return
+	}
+	// As many bytes as two's complement needs, found by cutting off those that the
+	// sign of what is left makes up for.
+	digits := binary.LittleEndian.AppendUint64(nil, uint64(n))
+	for {
+		last, rest := int8(digits[len(digits)-1]), digits[:len(digits)-1]
+		if sign := int8(rest[len(rest)-1]) >> 7; last != sign {
+			break
+		}
+		digits = rest
+	}
+	p.frame.Write([]byte{0x8a, byte(len(digits))})
+	p.frame.Write(digits)
 }

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
-	"math/big"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -52,9 +52,12 @@ func extraOf(keys []testKey) (extra []blockhash.ExtraKey) {
 	return extra
 }
 
+// canonical is another library's encoder.
+var canonical = sync.OnceValues(func() (cbor.EncMode, error) { return cbor.CanonicalEncOptions().EncMode() })
+
 // cborOf encodes a block with another library.
 func cborOf(tb require.TestingT, parent blockhash.Hash, tokens []uint32, keys []testKey) []byte {
-	mode, err := cbor.CanonicalEncOptions().EncMode()
+	mode, err := canonical()
 	require.NoError(tb, err)
 	var extra []any // encodes as null
 	for _, k := range keys {
@@ -74,11 +77,7 @@ func cborOf(tb require.TestingT, parent blockhash.Hash, tokens []uint32, keys []
 
 // pickledOf encodes a block with the slow pickler.
 func pickledOf(parent blockhash.Hash, tokens []uint32, keys []testKey) []byte {
-	numbers := new(pyTuple)
-	for _, t := range tokens {
-		numbers.items = append(numbers.items, big.NewInt(int64(t)))
-	}
-	block := &pyTuple{items: []any{&pyBytes{data: parent.Bytes()}, numbers, nil}}
+	block := &pyTuple{items: []any{&pyBytes{data: parent.Bytes()}, &pyNumbers{tokens}, nil}}
 	if len(keys) == 0 {
 		return pickleOf(block)
 	}
@@ -95,7 +94,7 @@ func pickledOf(parent blockhash.Hash, tokens []uint32, keys []testKey) []byte {
 		case "bytes":
 			extra.items = append(extra.items, &pyBytes{data: []byte(k.text)})
 		case "image":
-			extra.items = append(extra.items, &pyTuple{items: []any{text, big.NewInt(k.offset)}})
+			extra.items = append(extra.items, &pyTuple{items: []any{text, k.offset}})
 		default:
 			extra.items = append(extra.items, text)
 		}
