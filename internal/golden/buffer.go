@@ -101,6 +101,9 @@ func replayBuffer(report *Report, trace bufferTrace) error {
 	if blocks > maxRecordedRows/trace.Block {
 		return fmt.Errorf("a pool of %d blocks of %d rows is more than %d rows", blocks, trace.Block, maxRecordedRows)
 	}
+	if blocks*trace.Block > maxRecordedBytes/profile.RowBytes() {
+		return fmt.Errorf("a pool of %d rows of %d bytes is more than %d", blocks*trace.Block, profile.RowBytes(), maxRecordedBytes)
+	}
 	pool, err := connector.NewTailPool(blocks, trace.Block, profile.RowBytes())
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ package golden
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // Failure is one recorded result that this library did not reproduce.
@@ -54,15 +55,38 @@ func (c *Case) Equal(field string, want, got any) bool {
 	if reflect.DeepEqual(want, got) {
 		return true
 	}
-	c.Fail(field, fmt.Sprintf("%v", want), fmt.Sprintf("%v", got))
+	c.Fail(field, textOf(want), textOf(got))
 	return false
+}
+
+// What a failure tells of a value: a file of many failures would otherwise become a
+// report that is much longer.
+const (
+	mostItems = 256
+	mostText  = 4096
+)
+
+// textOf is a value in words, of a long list the beginning.
+func textOf(value any) string {
+	if list := reflect.ValueOf(value); list.Kind() == reflect.Slice && list.Len() > mostItems {
+		return fmt.Sprintf("%v... %d in all", list.Slice(0, mostItems), list.Len())
+	}
+	return fmt.Sprintf("%v", value)
+}
+
+// shortened is a text, or the beginning of it.
+func shortened(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return fmt.Sprintf("%s... %d bytes in all", strings.ToValidUTF8(text[:mostText], ""), len(text))
 }
 
 // Fail records that a field differs.
 func (c *Case) Fail(field, want, got string) {
 	c.failures++
 	c.report.Failures = append(c.report.Failures, Failure{
-		Trace: c.trace, Op: c.op, Field: field, Want: want, Got: got,
+		Trace: c.trace, Op: c.op, Field: field, Want: shortened(want), Got: shortened(got),
 	})
 }
 

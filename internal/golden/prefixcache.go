@@ -108,6 +108,7 @@ type cacheReplay struct {
 	root     blockhash.Hash
 	algo     blockhash.Algorithm
 	hash     int
+	free     []int32 // used again, and never nil
 }
 
 type cacheRequest struct {
@@ -144,7 +145,7 @@ func newCacheReplay(trace *cacheTrace, algo blockhash.Algorithm, root blockhash.
 	}
 	return &cacheReplay{
 		trace: trace, cache: cache, requests: map[string]*cacheRequest{},
-		root: root, algo: algo, hash: cache.Config().HashTokens,
+		root: root, algo: algo, hash: cache.Config().HashTokens, free: []int32{},
 	}, nil
 }
 
@@ -188,8 +189,9 @@ func (p *cacheReplay) step(c *Case, op *cacheOp) error {
 	if err != nil {
 		return err
 	}
+	p.free = p.cache.AppendFreeList(p.free[:0])
 	return errors.Join(
-		equalIfRecorded(c, "free", op.Free, p.cache.AppendFreeList([]int32{})),
+		equalIfRecorded(c, "free", op.Free, p.free),
 		equalIfRecorded(c, "keys", op.Keys, p.cache.Keys()),
 		equalEvents(c, op.Events, p.cache.DrainEvents(nil)),
 	)

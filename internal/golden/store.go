@@ -13,7 +13,8 @@ import (
 	"github.com/auxoutput/auxoutput/store"
 )
 
-// maxRecordedBytes bounds the budget that a recorded trace may ask for.
+// maxRecordedBytes bounds the budget that a recorded trace may ask for, and the rows
+// of one of its operations.
 const maxRecordedBytes = 1 << 24
 
 type storeFile struct {
@@ -89,6 +90,9 @@ func replayStore(report *Report, trace storeTrace) error {
 	keys := make(storeKeys)
 	closed := false
 	for number, op := range trace.Ops {
+		if objects := max(len(op.Objects), len(op.Keys)); objects > maxRecordedBytes/trace.ObjectBytes {
+			return fmt.Errorf("op %d: %d objects of %d bytes are more than %d", number, objects, trace.ObjectBytes, maxRecordedBytes)
+		}
 		c := report.Case(trace.ID, number)
 		c.Equal("limit", trace.Limit, s.Slots())
 		switch op.Op {
