@@ -7,6 +7,7 @@ import (
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/prefixcache"
 	"github.com/auxoutput/auxoutput/routing"
+	"github.com/auxoutput/auxoutput/store"
 )
 
 // Config says what engine is simulated.
@@ -57,7 +58,11 @@ func (c Config) complete() (Config, error) {
 		return c, &auxerrors.ConfigError{Field: "KVBlocks", Value: c.KVBlocks, Want: fmt.Sprintf("at most %d", prefixcache.MaxBlocks), Reason: auxerrors.ErrTooLarge}
 	}
 	if c.Slots == 0 {
-		c.Slots = c.KVBlocks*(c.KVTokens/c.HashTokens) + c.OffloadBlocks
+		slots := int64(c.KVBlocks)*int64(c.KVTokens/c.HashTokens) + int64(c.OffloadBlocks)
+		if slots > store.MaxSlots {
+			return c, &auxerrors.ConfigError{Field: "Slots", Value: slots, Want: fmt.Sprintf("at most %d: one for each hash block of the KV pool and the offload tier", store.MaxSlots), Reason: auxerrors.ErrTooLarge}
+		}
+		c.Slots = int(slots)
 	}
 	return c, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -163,6 +164,8 @@ func TestAConfigurationThatMakesNoSenseIsRefused(t *testing.T) {
 		"a huge pool":         func(c *Config) { c.KVBlocks = 1 << 30 },
 		"no layers":           func(c *Config) { c.Profile.Layers = 0 },
 		"a negative tier":     func(c *Config) { c.OffloadBlocks = -1 },
+		"too many slots":      func(c *Config) { c.KVBlocks, c.KVTokens = 1<<16, c.HashTokens<<16 },
+		"too large a tier":    func(c *Config) { c.OffloadBlocks = math.MaxInt32 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config()

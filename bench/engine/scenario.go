@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/auxoutput/auxoutput/connector"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
 
@@ -111,8 +112,12 @@ func Failure(err error) string {
 	return "an error of a part"
 }
 
-// mostFile bounds what a scenario in a file may ask for.
-const mostFile = 1 << 16
+// What a scenario in a file may ask for: each of its sizes, and the bytes of rows
+// that follow from them.
+const (
+	mostFile     = 1 << 16
+	mostRowBytes = 1 << 28
+)
 
 // ParseScenario reads the JSON form of a scenario. Unknown fields, sizes beyond
 // what a search ever draws and anything behind it are errors.
@@ -132,10 +137,33 @@ func ParseScenario(data []byte) (*Scenario, error) {
 			return nil, fmt.Errorf("a size of %d is more than %d", size, mostFile)
 		}
 	}
+	if size := c.rowBytes(); size > mostRowBytes {
+		return nil, fmt.Errorf("%.0f bytes of rows are more than %d", size, mostRowBytes)
+	}
 	for _, job := range s.Jobs {
 		if job.Output > mostFile || job.Arrival > mostFile {
 			return nil, fmt.Errorf("job %s: an output of %d tokens at step %d is more than %d", job.ID, job.Output, job.Arrival, mostFile)
 		}
 	}
 	return &s, nil
+}
+
+// rowBytes is how many bytes of rows an engine may come to hold: in the store, in
+// tails and in a step. It is 0 if there can be no such engine.
+func (c Config) rowBytes() float64 {
+	c, err := c.complete()
+	if err != nil {
+		return 0
+	}
+	blockBytes, err := c.Profile.BlockBytes(c.HashTokens)
+	if err != nil {
+		return 0
+	}
+	const inFlight = 2
+	tails, err := connector.PoolBlocks(c.HashTokens, c.Requests, c.BatchTokens, inFlight)
+	if err != nil {
+		return 0
+	}
+	blocks := float64(tails) + float64(c.Requests)*float64(c.KVTokens/c.HashTokens) + float64(c.Slots)
+	return blocks*float64(blockBytes) + float64(c.BatchTokens)*float64(c.Profile.RowBytes())
 }
