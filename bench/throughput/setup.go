@@ -44,9 +44,9 @@ func (s Setup) Check() error {
 		return fmt.Errorf("block of %d bytes: want 64 bytes to 64 MiB", s.BlockBytes)
 	case s.BudgetBytes > math.MaxInt/4 || s.SourceBytes > math.MaxInt/4:
 		return fmt.Errorf("budget of %d and source of %d bytes: beyond this platform", s.BudgetBytes, s.SourceBytes)
-	case s.BudgetBytes < int64(minSlots*s.BlockBytes):
+	case s.BudgetBytes < minSlots*int64(s.BlockBytes):
 		return fmt.Errorf("budget of %d bytes: want at least %d blocks", s.BudgetBytes, minSlots)
-	case s.SourceBytes < int64(2*batchBlocks*s.BlockBytes):
+	case s.SourceBytes < 2*batchBlocks*int64(s.BlockBytes):
 		return fmt.Errorf("source of %d bytes: want at least %d blocks", s.SourceBytes, 2*batchBlocks)
 	}
 	for i, share := range s.Retained {
