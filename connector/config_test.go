@@ -124,3 +124,20 @@ func TestModesAreReadAsTheyAreWritten(t *testing.T) {
 	_, err = connector.NewScheduler(9)
 	require.ErrorIs(t, err, auxerrors.ErrOutOfRange)
 }
+
+// FuzzParseMode reads names of modes.
+func FuzzParseMode(f *testing.F) {
+	for _, text := range []string{"fail-closed", "row-gated", "linked", "reference", "", "Linked", "Mode(4)", "linked "} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		mode, err := connector.ParseMode(text)
+		if err != nil {
+			var config *auxerrors.ConfigError
+			require.ErrorAs(t, err, &config)
+			require.Zero(t, mode)
+			return
+		}
+		require.Equal(t, text, mode.String())
+	})
+}

@@ -35,7 +35,10 @@ type Profile struct {
 // else is a [auxerrors.ConfigError].
 func NewProfile(layers, topK, experts int) (Profile, error) {
 	p := Profile{Layers: layers, TopK: topK, Experts: experts}
-	return p, p.Validate()
+	if err := p.Validate(); err != nil {
+		return Profile{}, err
+	}
+	return p, nil
 }
 
 // Validate reports what [NewProfile] would.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/auxoutput/auxoutput/blockhash"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/store"
@@ -141,12 +143,16 @@ func (b *behindWriter) Close() error {
 	return err
 }
 
-func TestConformanceOfTheWriter(t *testing.T) {
-	storetest.Run(t, func(slots, blockBytes int) (storetest.Store, error) {
-		s, err := store.New(store.Options{MaxBytes: int64(slots * blockBytes), BlockBytes: blockBytes})
-		if err != nil {
-			return nil, err
-		}
-		return newBehindWriter(s)
-	})
+func writerFactory(slots, blockBytes int) (storetest.Store, error) {
+	s, err := store.New(store.Options{MaxBytes: int64(slots * blockBytes), BlockBytes: blockBytes})
+	if err != nil {
+		return nil, err
+	}
+	return newBehindWriter(s)
+}
+
+func TestConformanceOfTheWriter(t *testing.T) { storetest.Run(t, writerFactory) }
+
+func FuzzConformanceOfTheWriter(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(storetest.Property(writerFactory)))
 }
