@@ -63,6 +63,8 @@ func TestALeaseEndsWithItsGeneration(t *testing.T) {
 	require.NoError(t, err)
 	// The new generation has other rows under the same hash.
 	fresh := s.Lease()
+	require.EqualValues(t, 0, old.Generation())
+	require.EqualValues(t, 1, fresh.Generation())
 	_, err = fresh.Publish([]store.Block{{Hash: hashOf(0), Rows: rowsFor(0, 1, testBlock)}})
 	require.NoError(t, err)
 

@@ -6,9 +6,11 @@
 // scans, a copy of everything before each batch. It is meant to be read. The first
 // test draws sequences of operations and compares every answer, and the state as
 // far as it can be seen, with the model's; a counterexample is made as small as
-// possible. The others record histories of concurrent operations and ask whether
-// the model could have given the same answers in some order, let operations race
-// with Close, and watch limits.
+// possible. The others record histories of concurrent operations, Close and Reset
+// among them, and ask whether the model could have given the same answers in some
+// order; commit faults, after which a store has to answer like a twin on which none
+// was committed; let operations race with Close; and watch limits: slots under many
+// goroutines, memory under many hashes, and what a slot showed before.
 //
 //	func TestMyStore(t *testing.T) {
 //		storetest.Run(t, func(slots, blockBytes int) (storetest.Store, error) {

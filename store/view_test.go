@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
+	"github.com/auxoutput/auxoutput/store"
+)
+
+func TestAClosedViewShowsNothing(t *testing.T) {
+	s := newStore(t, 2)
+	put(t, s, 0, 1)
+	view, err := s.View(hashesOf(0, 1))
+	require.NoError(t, err)
+	require.Equal(t, 2, view.Len())
+	require.NoError(t, view.Close())
+	// The same state serves another view by now, which the old one must not reach.
+	other, err := s.View(hashesOf(1))
+	require.NoError(t, err)
+	for name, closed := range map[string]store.View{"closed": view, "zero": {}} {
+		require.Zero(t, closed.Len(), name)
+		_, err = closed.Block(0)
+		require.ErrorIs(t, err, auxerrors.ErrClosed, name)
+		n, err := closed.WriteTo(io.Discard)
+		require.ErrorIs(t, err, auxerrors.ErrClosed, name)
+		require.Zero(t, n, name)
+		require.ErrorIs(t, closed.Close(), auxerrors.ErrClosed, name)
+	}
+	require.Equal(t, 1, s.Stats().OpenViews)
+	rows, err := other.Block(0)
+	require.NoError(t, err)
+	require.Equal(t, rowsFor(1, 0, testBlock), rows)
+	require.NoError(t, other.Close())
+}
+
+func TestOneOfManyWhoCloseAViewClosesIt(t *testing.T) {
+	s := newStore(t, 2)
+	put(t, s, 0)
+	for range 500 {
+		view, err := s.View(hashesOf(0))
+		require.NoError(t, err)
+		var closed, refused atomic.Int32
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for range 4 {
+			wg.Go(func() {
+				<-start
+				if view.Close() == nil {
+					closed.Add(1)
+				} else {
+					refused.Add(1)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		require.EqualValues(t, 1, closed.Load())
+		require.EqualValues(t, 3, refused.Load())
+		require.Zero(t, s.Stats().OpenViews)
+	}
+	require.Equal(t, hashesOf(0), s.Snapshot().Evictable)
+}
+
+// TestAReadLongerThanMemoryIsAnError reads one block so often that the length of the
+// answer is beyond an int. The block is huge, and costs what was written of it.
+func TestAReadLongerThanMemoryIsAnError(t *testing.T) {
+	const blockBytes = math.MaxInt>>17 + 1
+	s, err := store.New(store.Options{MaxBytes: blockBytes, BlockBytes: blockBytes})
+	if err != nil {
+		t.Skipf("LOUD: the system has no address space for a block of %d bytes: %v", blockBytes, err)
+	}
+	defer func() { require.NoError(t, s.Close()) }()
+	hashes := make([]blockhash.Hash, math.MaxInt/blockBytes+1)
+	for i := range hashes {
+		hashes[i] = hashOf(0)
+	}
+	got, err := s.Get([]byte("before"), hashes)
+	require.ErrorIs(t, err, auxerrors.ErrTooLarge)
+	var typed *auxerrors.BlockObjectStoreError
+	require.ErrorAs(t, err, &typed)
+	require.Equal(t, "before", string(got))
+	_, err = s.View(hashes)
+	require.ErrorIs(t, err, auxerrors.ErrNeverStored, "a view copies nothing")
+}
