@@ -16,7 +16,7 @@ var hostileScenarios = map[string]string{
 	"slots of wide rows":                   `{"config":{"Profile":{"Layers":1000,"TopK":1000,"Experts":1000},"HashTokens":64,"KVBlocks":8,"Slots":65536,"Requests":1,"BatchTokens":64}}`,
 	"a slot for each block of wide rows":   `{"config":{"Profile":{"Layers":1000,"TopK":1000,"Experts":1000},"HashTokens":64,"KVBlocks":65536,"Requests":1,"BatchTokens":64}}`,
 	"a tier of wide rows":                  `{"config":{"Profile":{"Layers":1000,"TopK":1000,"Experts":1000},"HashTokens":64,"KVBlocks":8,"OffloadBlocks":65536,"Requests":1,"BatchTokens":64}}`,
-	"an endless job":                       `{"config":{"Profile":{"Layers":1,"TopK":1,"Experts":8},"HashTokens":4,"KVBlocks":8,"Requests":1,"BatchTokens":64},"jobs":[{"ID":"a","Prompt":[1],"Output":9223372036854775807}]}`,
+	"an endless job":                       `{"config":{"Profile":{"Layers":1,"TopK":1,"Experts":8},"HashTokens":4,"KVBlocks":8,"Requests":1,"BatchTokens":64},"jobs":[{"ID":"a","Prompt":[1],"Output":2147483647}]}`,
 }
 
 func TestAScenarioThatAsksForMuchMemoryIsRefused(t *testing.T) {

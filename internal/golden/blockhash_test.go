@@ -3,6 +3,8 @@ package golden_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -74,9 +76,9 @@ func TestBlockHashSaysWhereAFileIsDamaged(t *testing.T) {
 }
 
 func TestBlockHashIsNotMovedByHugeNumbers(t *testing.T) {
-	file := `{"vectors": [{"id": "a", "kind": "chain", "algo": "sha256", "seed": "", "block_size": 9223372036854775807, "tokens": [1]}],
-		"sglang": [{"id": "b", "page_size": 9223372036854775807, "tokens": [1], "digests": []}],
-		"llmd": [{"id": "c", "block_size": 9223372036854775807, "tokens": [1], "model_root": "0"}]}`
+	file := fmt.Sprintf(`{"vectors": [{"id": "a", "kind": "chain", "algo": "sha256", "seed": "", "block_size": %[1]d, "tokens": [1]}],
+		"sglang": [{"id": "b", "page_size": %[1]d, "tokens": [1], "digests": []}],
+		"llmd": [{"id": "c", "block_size": %[1]d, "tokens": [1], "model_root": "0"}]}`, math.MaxInt)
 	_, err := golden.BlockHash([]byte(file))
 	require.NoError(t, err)
 }

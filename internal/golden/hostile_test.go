@@ -48,7 +48,7 @@ var hostileRecordings = map[string]string{
 	"a pool of many sequences":  `{"traces":[{"id":"T","kind":"worker","profile":{"layers":1,"top_k":1,"dtype":"uint8","block":1024},"slots":1024,"max_num_seqs":1024,"max_num_batched_tokens":1024,"max_concurrent_batches":1024,"events":[]}]}`,
 	"an npy header of much":     `{"cases":[{"id":"a","npy":"k05VTVBZAgD/////e30=","expect":"error"}]}`,
 	"an npy shape of much":      `{"cases":[{"id":"a","npy":"k05VTVBZAQBLAHsnZGVzY3InOiAnfHUxJywgJ2ZvcnRyYW5fb3JkZXInOiBGYWxzZSwgJ3NoYXBlJzogKDEwMDAwMDAsIDEwMDAsIDEwMDApLCB9Cg==","expect":"error"}]}`,
-	"a page beyond tokens":      `{"sglang":[{"id":"a","page_size":9223372036854775807,"tokens":[1]}],"llmd":[{"id":"b","block_size":9223372036854775807,"tokens":[1]}]}`,
+	"a page beyond tokens":      `{"sglang":[{"id":"a","page_size":2147483647,"tokens":[1]}],"llmd":[{"id":"b","block_size":2147483647,"tokens":[1]}]}`,
 }
 
 func TestARecordingThatAsksForMuchMemoryGetsLittle(t *testing.T) {
