@@ -82,3 +82,31 @@ func TestAWaitThatIsCancelledLeavesItsBatchUnpublishedAndTheWriterUsable(t *test
 	require.Zero(t, stats.Pending, "nor has it retained anything")
 	require.Zero(t, s.Prefix([]blockhash.Hash{numbered(7)}))
 }
+
+func TestAPutThatWaitsForRoomIsTurnedAwayByClose(t *testing.T) {
+	s, err := New(Options{MaxBytes: 64, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	w, err := NewWriter(s, 1)
+	require.NoError(t, err)
+	s.mu.Lock()
+	_, err = w.Put(t.Context(), Batch{Blocks: []Block{{numbered(1), make([]byte, 8)}}})
+	require.NoError(t, err)
+	waiting, closed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := w.Put(context.Background(), Batch{Blocks: []Block{{numbered(2), make([]byte, 8)}}})
+		waiting <- err
+	}()
+	go func() { closed <- w.Close() }()
+	for open := true; open; { // until Close has begun
+		w.mu.Lock()
+		open = !w.closed
+		w.mu.Unlock()
+	}
+	s.mu.Unlock()
+	require.NoError(t, <-closed, "what was queued is applied")
+	require.ErrorIs(t, <-waiting, auxerrors.ErrClosed)
+	require.Equal(t, 1, s.Prefix([]blockhash.Hash{numbered(1)}))
+	require.Zero(t, s.Prefix([]blockhash.Hash{numbered(2)}))
+	require.Zero(t, w.Queued())
+}

@@ -127,7 +127,60 @@ func checkFaults(t *testing.T, factory Factory) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) { checkFault(t, factory, f) })
 	}
+	t.Run("a consumer of a view that fails", func(t *testing.T) { checkConsumers(t, factory) })
 	t.Run("after Close", func(t *testing.T) { checkClosed(t, factory) })
+}
+
+// consumer is a function that takes rows.
+type consumer func(rows []byte) (int, error)
+
+func (c consumer) Write(rows []byte) (int, error) { return c(rows) }
+
+// checkConsumers shows views to consumers that fail or panic. The view stays open
+// and right, and closing it gives everything back.
+func checkConsumers(t require.TestingT, factory Factory) {
+	broken := errors.New("the consumer is broken")
+	for _, c := range []consumer{
+		func([]byte) (int, error) { panic(broken) },
+		func([]byte) (int, error) { return 0, broken },
+	} {
+		s := prepared(t, factory)
+		viewer, ok := s.(Viewer)
+		if !ok {
+			require.NoError(t, s.Close())
+			return
+		}
+		view, err := viewer.OpenView(numbers(1, 3))
+		require.NoError(t, err)
+		err = func() (err error) {
+			defer func() {
+				if thrown := recover(); thrown != nil {
+					err = thrown.(error)
+				}
+			}()
+			_, err = view.WriteTo(c)
+			return err
+		}()
+		require.ErrorIs(t, err, broken)
+
+		// One slot is left beside the view and a retained block.
+		for n := 20; n < 30; n++ {
+			_, err := s.Put(store.Batch{Generation: 1, Blocks: []store.Block{{Hash: numbered(n), Rows: make([]byte, faultBlock)}}})
+			require.NoError(t, err, "the store goes on")
+		}
+		for i, n := range []int{1, 3} {
+			rows, err := view.Block(i)
+			require.NoError(t, err, "the view is its owner's")
+			require.Equal(t, payload(numbered(n), n, faultBlock), rows)
+		}
+		require.NoError(t, view.Close())
+		for n := 30; n < 33; n++ {
+			_, err := s.Put(store.Batch{Generation: 1, Blocks: []store.Block{{Hash: numbered(n), Rows: make([]byte, faultBlock)}}})
+			require.NoError(t, err)
+		}
+		require.Equal(t, 3, s.Prefix(numbers(30, 31, 32)), "every slot but that of the retained block is there again")
+		require.NoError(t, s.Close())
+	}
 }
 
 // checkFault commits a fault. It is a typed error, and afterwards the store answers
@@ -200,7 +253,7 @@ func askRows(_ require.TestingT, s Store) (answers []string) {
 func askOrder(_ require.TestingT, s Store) (answers []string) {
 	for n := range faultSlots + 1 {
 		result, err := s.Put(store.Batch{Generation: 1, Blocks: []store.Block{{Hash: numbered(50 + n), Rows: make([]byte, faultBlock)}}})
-		answers = append(answers, fmt.Sprint(result, err))
+		answers = append(answers, fmt.Sprint(result, err == nil, errors.Is(err, auxerrors.ErrCannotFit)))
 		for old := range 15 {
 			answers = append(answers, fmt.Sprint(n, old, s.Prefix(numbers(old))))
 		}
