@@ -3,6 +3,7 @@ package store_test
 import (
 	"io"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,31 +41,42 @@ func TestAClosedViewShowsNothing(t *testing.T) {
 	require.NoError(t, other.Close())
 }
 
+// TestOneOfManyWhoCloseAViewClosesIt has closers that wait for each view actively, so
+// that they come as close to each other as they can.
 func TestOneOfManyWhoCloseAViewClosesIt(t *testing.T) {
+	const closers, rounds = 3, 5000
 	s := newStore(t, 2)
 	put(t, s, 0)
-	for range 500 {
-		view, err := s.View(hashesOf(0))
-		require.NoError(t, err)
-		var closed, refused atomic.Int32
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for range 4 {
-			wg.Go(func() {
-				<-start
-				if view.Close() == nil {
-					closed.Add(1)
-				} else {
-					refused.Add(1)
+	var views [rounds]store.View
+	var opened, closed, done atomic.Int64
+	var wg sync.WaitGroup
+	for range closers {
+		wg.Go(func() {
+			for round := range int64(rounds) {
+				for opened.Load() <= round {
+					runtime.Gosched()
 				}
-			})
-		}
-		close(start)
-		wg.Wait()
-		require.EqualValues(t, 1, closed.Load())
-		require.EqualValues(t, 3, refused.Load())
-		require.Zero(t, s.Stats().OpenViews)
+				if views[round].Close() == nil {
+					closed.Add(1)
+				}
+				done.Add(1)
+			}
+		})
 	}
+	for round := range int64(rounds) {
+		view, err := s.View(hashesOf(0))
+		if err != nil {
+			t.Error(err) // the closers have to come to an end
+		}
+		views[round] = view
+		opened.Store(round + 1)
+		for done.Load() < closers*(round+1) {
+			runtime.Gosched()
+		}
+	}
+	wg.Wait()
+	require.EqualValues(t, rounds, closed.Load(), "each view is closed once")
+	require.Zero(t, s.Stats().OpenViews)
 	require.Equal(t, hashesOf(0), s.Snapshot().Evictable)
 }
 

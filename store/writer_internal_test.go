@@ -110,3 +110,32 @@ func TestAPutThatWaitsForRoomIsTurnedAwayByClose(t *testing.T) {
 	require.Zero(t, s.Prefix([]blockhash.Hash{numbered(2)}))
 	require.Zero(t, w.Queued())
 }
+
+// TestWhatIsQueuedBehindAFailureIsNotApplied queues everything before the first batch
+// can be applied.
+func TestWhatIsQueuedBehindAFailureIsNotApplied(t *testing.T) {
+	s, err := New(Options{MaxBytes: 64, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	w, err := NewWriter(s, 8)
+	require.NoError(t, err)
+	s.mu.Lock()
+	for n := range uint64(6) {
+		batch := Batch{Blocks: []Block{{numbered(n), make([]byte, 8)}}}
+		if n == 2 {
+			batch.Release = []blockhash.Hash{numbered(9)}
+		}
+		_, err := w.Put(t.Context(), batch)
+		require.NoError(t, err)
+	}
+	s.mu.Unlock()
+	err = w.Close()
+	require.ErrorIs(t, err, auxerrors.ErrPublication)
+	require.ErrorIs(t, err, auxerrors.ErrNotRetained)
+	require.Zero(t, w.Queued(), "what is not applied is accounted for")
+	for n := range uint64(6) {
+		require.Equal(t, n < 2, s.Prefix([]blockhash.Hash{numbered(n)}) == 1, "batch %d", n)
+	}
+	require.EqualValues(t, 2, s.Stats().Puts)
+	require.EqualValues(t, 1, s.Stats().RefusedPuts)
+}
