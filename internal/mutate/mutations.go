@@ -37,4 +37,7 @@ var mutations = []mutation{
 	{"lease.go", "		if listed[hash]++; listed[hash] > l.counts[hash] {", "		if listed[hash]++; listed[hash] > l.counts[hash]+1 {", "a lease releases what another one holds"},
 	{"writer.go", "		w.failure = err\n", "", "a failure in the background is forgotten"},
 	{"departed.go", "	x := (uint64(t) ^ generation*odd1) * odd2", "	x := uint64(t) * odd2", "remember the older generation"},
+	{"writer.go", "			skip := w.failure != nil\n", "			skip := false\n", "batches behind a failure are applied"},
+	{"memory.go", "errors.Join(fmt.Errorf(\"%s: %w\", r.what, err), m.release())", "errors.Join(fmt.Errorf(\"%s: %w\", r.what, err))", "memory that is refused in part is kept in part"},
+	{"prefix.go", "	if generation != s.generation {\n		return 0, s.generationError(\"remove\", generation)\n	}\n", "", "a removal that a reset overtook drops newer rows"},
 }
