@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/auxoutput/auxoutput/blockhash"
@@ -21,13 +21,14 @@ import (
 )
 
 // TestMain keeps rapid from writing down the counterexamples of stores that are
-// broken on purpose, and from trying them first the next time.
+// broken on purpose, and from trying them first the next time. No store, broken or
+// not, may leave a goroutine behind.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err) // rapid has the flag
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func TestTheModelIsAStore(t *testing.T) {
