@@ -173,9 +173,9 @@ var everything = map[string]func(c *closing, r *rand.Rand) error{
 // TestCloseRacesEveryOperation closes a store, and in half of the rounds its writer
 // before it, while each operation is being repeated.
 func TestCloseRacesEveryOperation(t *testing.T) {
-	rounds := 60
+	rounds := 30
 	if testing.Short() {
-		rounds = 15
+		rounds = 10
 	}
 	for round := range rounds {
 		s, err := store.New(store.Options{MaxBytes: 8 * closingBlock, BlockBytes: closingBlock, Verify: round%3 == 0})

@@ -74,7 +74,7 @@ func illegalHistory(t *testing.T, factory Factory, rounds int) string {
 		if overlapping(history) {
 			overlaps++
 		}
-		switch porcupine.CheckOperationsTimeout(sequential(slots), history, 30*time.Second) {
+		switch porcupine.CheckOperationsTimeout(sequential(slots), history, 10*time.Second) {
 		case porcupine.Unknown:
 			t.Logf("LOUD: round %d took too long to check", round)
 		case porcupine.Illegal:
