@@ -20,6 +20,11 @@ type found struct {
 
 var foundPool = sync.Pool{New: func() any { return new(found) }}
 
+// maxResult is more bytes than a slice can have on 64-bit platforms, as far as a
+// platform has so many: a slice that cannot be made must not be asked for while
+// blocks are pinned.
+const maxResult = math.MaxInt >> (16 * (^uint(0) >> 63))
+
 // anyGeneration lets a read go ahead in whatever generation the store is.
 const anyGeneration = math.MaxUint64
 
@@ -37,7 +42,7 @@ func (s *Store) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
 }
 
 func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]byte, error) {
-	if len(hashes) > (math.MaxInt-len(dst))/s.blockBytes {
+	if len(hashes) > (maxResult-len(dst))/s.blockBytes {
 		return dst, &auxerrors.BlockObjectStoreError{
 			Op: "get", Reason: auxerrors.ErrTooLarge, Index: -1, Limit: s.slots.total,
 			Detail: fmt.Sprintf("%d blocks of %d bytes", len(hashes), s.blockBytes),

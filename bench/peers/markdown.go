@@ -85,7 +85,7 @@ func memory(w io.Writer, s throughput.Summary) {
 		}
 		peak := "-"
 		if m.ResidentPeak > 0 {
-			peak = fmt.Sprintf("%.2f", float64(m.ResidentPeak)/float64(s.Setup.BudgetBytes))
+			peak = fmt.Sprintf("%.3f", float64(m.ResidentPeak)/float64(s.Setup.BudgetBytes))
 		}
 		row(w, []string{
 			line.Name, peak,

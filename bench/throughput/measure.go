@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/auxoutput/auxoutput/bench/numbered"
+	"github.com/auxoutput/auxoutput/blockhash"
 )
 
 // bout is one round: the lanes go through each phase together, turn by turn.
@@ -32,6 +35,15 @@ func Measure(ctx context.Context, setup Setup, contestants ...Contestant) (runs 
 	if err := b.reserve(); err != nil {
 		return nil, err
 	}
+	// The lanes' own lists, touched like the buffers: they are no part of what a cache
+	// adds to the resident memory.
+	lists := make([][]blockhash.Hash, len(contestants))
+	for i := range lists {
+		lists[i] = make([]blockhash.Hash, setup.Slots()/2+1)
+		for j := range lists[i] {
+			lists[i][j] = numbered.Hash(0)
+		}
+	}
 	before := readMemory()
 	for i, c := range contestants {
 		cache, err := c.Make(setup)
@@ -40,7 +52,8 @@ func Measure(ctx context.Context, setup Setup, contestants ...Contestant) (runs 
 		}
 		b.lanes = append(b.lanes, &lane{
 			Contestant: c, cache: cache, blockBytes: setup.BlockBytes, slots: setup.Slots(),
-			source: b.source.bytes,
+			resident: lists[i][:0],
+			source:   b.source.bytes,
 			// Far from what the others put at the same time.
 			at: len(b.source.bytes) / setup.BlockBytes * i / len(contestants) * setup.BlockBytes,
 		})
@@ -54,7 +67,6 @@ func Measure(ctx context.Context, setup Setup, contestants ...Contestant) (runs 
 		if counter, ok := l.cache.(Counter); ok {
 			b.runs[i].MetadataBytes = counter.MetadataBytes()
 		}
-		l.resident = nil // not the cache's, and large enough to show
 	}
 	last := len(b.lanes) - 1
 	if !slices.ContainsFunc(b.lanes[:last], func(l *lane) bool { return !l.Bare }) {

@@ -6,6 +6,23 @@ import (
 	"text/tabwriter"
 )
 
+// retainedSpread is the best ratio of the puts beside retained slots by the worst, 0
+// if there were none.
+func (s Summary) retainedSpread(line Line) float64 {
+	var low, high float64
+	for _, share := range s.Setup.Retained {
+		ratio := s.Cell(line, PhaseRetained(share)).Ratio
+		if low == 0 || ratio < low {
+			low = ratio
+		}
+		high = max(high, ratio)
+	}
+	if low == 0 {
+		return 0
+	}
+	return high / low
+}
+
 // WriteText prints one contestant beside the limit, a phase a line.
 func (s Summary) WriteText(w io.Writer, name string) error {
 	line, found := s.Line(name)
@@ -31,6 +48,9 @@ func (s Summary) WriteText(w io.Writer, name string) error {
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if spread := s.retainedSpread(line); spread > 0 {
+		fmt.Fprintf(w, "\nputs with more and fewer slots retained: within a factor of %.2f of each other, as shares of a bare copy\n", spread)
 	}
 	_, err := fmt.Fprintf(w, `
 mix of reads by Zipf and puts: %.1f thousand operations/s, %.1f %% of the chains found whole

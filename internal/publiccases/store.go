@@ -45,7 +45,7 @@ var storeCases = []publicCase{
 		answer: "Everything that is kept for a block goes with the block, and what is remembered of evicted ones is bounded.",
 		tests: []test{
 			{"store", "BookKeepingIsBoundedByWhatIsStored"},
-			{"store", "TestTenMillionHashesThroughAThousandSlots"},
+			{"store", "TestTenMillionHashesThroughAThousandSlotsAreReadRightAndCostNoMemory"},
 		},
 	},
 	{
