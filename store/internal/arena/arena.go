@@ -14,6 +14,10 @@ const HugePage = 2 << 20
 // populateStep is how much memory Populate asks for at a time.
 const populateStep = 64 << 20
 
+// mostPopulators is how many goroutines populate a region at most: memory itself
+// becomes the limit.
+const mostPopulators = 4
+
 // Region is a piece of memory of fixed size. The zero Region is empty.
 type Region struct {
 	raw   []byte // as the system gave it
