@@ -30,11 +30,11 @@ func newScaleCommand() *cobra.Command {
 hundreds of goroutines get out of one store, what the garbage collector notices of a full
 one, and what a budget larger than the machine costs before it is used.
 
-5 million blocks of 6 KiB are 30 GiB. The blocks here are smaller, so that a store of as
-many, and a bare region beside it, fit this machine: the book-keeping, which is what grows,
-does not depend on the size of blocks. All rows read are checked.`,
+5 million blocks of 6 KiB are 30 GiB. The blocks here are smaller, so that a store of as many
+fits a machine of 16 GiB: the book-keeping, which is what grows, does not depend on the size
+of blocks. All rows read are checked.`,
 		Example: `  bench scale
-  bench scale --slots 50000,1000000 --block 2KiB --gc 4GiB`,
+  bench scale --slots 50000,1000000 --block 6KiB --gc 4GiB`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("scale takes no argument %q", args[0])
@@ -45,7 +45,7 @@ does not depend on the size of blocks. All rows read are checked.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.slots, "slots", "50000,5000000", "sizes of the stores in blocks, a,b,c")
-	f.StringVar(&flags.block, "block", "1KiB", "size of their blocks")
+	f.StringVar(&flags.block, "block", "2KiB", "size of their blocks")
 	f.IntVar(&flags.rounds, "rounds", 5, "rounds")
 	f.IntVar(&flags.goroutines, "goroutines", 256, "most goroutines that share a store")
 	f.StringVar(&flags.gc, "gc", "10GiB", "store that garbage is collected beside")

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 	"unsafe"
@@ -195,4 +196,44 @@ func TestSlotsAreAccountedForWhateverIsPinned(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 8, s.slots.free())
 	}
+}
+
+// TestHashesWithTheSameTagAreKeptApart looks for two hashes that the index cannot
+// tell from each other by their cells, of which there are some among so many.
+func TestHashesWithTheSameTagAreKeptApart(t *testing.T) {
+	s, err := New(Options{MaxBytes: 3 * 8, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	seen := map[uint32]uint64{}
+	var twins []blockhash.Hash
+	for n := uint64(0); twins == nil; n++ {
+		hash := numbered(n)
+		half := uint32(s.tag(&hash) >> 32)
+		if other, found := seen[half]; found {
+			twins = []blockhash.Hash{numbered(other), hash}
+		}
+		seen[half] = n
+	}
+	rows := [][]byte{[]byte("rows of1"), []byte("rows of2")}
+	_, err = s.Put(Batch{Blocks: []Block{{twins[0], rows[0]}, {twins[1], rows[1]}}})
+	require.NoError(t, err)
+	require.Equal(t, 2, s.Prefix(twins))
+	for i := range twins {
+		got, err := s.Get(nil, twins[i:i+1])
+		require.NoError(t, err)
+		require.Equal(t, rows[i], got)
+	}
+	_, err = s.Remove(0, twins[:1])
+	require.NoError(t, err)
+	_, err = s.Get(nil, twins)
+	require.ErrorIs(t, err, auxerrors.ErrRemoved)
+	got, err := s.Get(nil, twins[1:])
+	require.NoError(t, err)
+	require.Equal(t, rows[1], got)
+}
+
+func TestWhereGoroutinesRunOneAtATimeTheLockIsNotTriedAgain(t *testing.T) {
+	require.Equal(t, runtime.GOMAXPROCS(0) > 1, patience() > 0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	require.Zero(t, patience())
 }

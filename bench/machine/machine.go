@@ -1,4 +1,5 @@
-// Package machine says what a benchmark runs on and what memory it has.
+// Package machine is what benchmarks need of the machine that they run on: its name,
+// its memory, and regions of that memory outside the Go heap.
 package machine
 
 import (

@@ -16,9 +16,11 @@ import (
 type Size struct {
 	Slots         int     `json:"slots"`
 	MetadataBytes float64 `json:"metadata_bytes"` // for each slot, as the store says
-	ResidentBytes float64 `json:"resident_bytes"` // for each slot, beyond the rows; 0 where the system does not tell
 	FillSeconds   float64 `json:"fill_seconds"`
 }
+
+// bytes is the memory of the store's rows.
+func (s Size) bytes(o Options) int64 { return int64(s.Slots) * int64(o.BlockBytes) }
 
 // Cost is what an operation costs for each of its blocks, in nanoseconds, in a store
 // of each size: medians over the rounds.
@@ -51,11 +53,14 @@ var operations = []operation{
 	{"remove 32", (*bench).remove},
 }
 
+// mostBare is as much memory as bare copies need to find nothing of it in a cache.
+const mostBare = 4 << 30
+
 // bench is a store with what the operations need.
 type bench struct {
 	*herd
-	bare   []byte // a region like the store's
-	dst    []byte
+	bare   machine.Region // memory like the store's, of mostBare bytes if the store has more
+	dst    machine.Region
 	list   []blockhash.Hash
 	places []int32
 }
@@ -65,11 +70,10 @@ func measureCosts(ctx context.Context, o Options, tick func()) (sizes []Size, co
 	var benches []*bench
 	defer func() {
 		for _, b := range benches {
-			err = errors.Join(err, b.store.Close())
+			err = errors.Join(err, b.close(), b.bare.Release(), b.dst.Release())
 		}
 	}()
 	for _, slots := range o.Slots {
-		before, _ := machine.Resident()
 		start := time.Now()
 		h, err := newHerd(slots, o.BlockBytes)
 		if err != nil {
@@ -77,16 +81,17 @@ func measureCosts(ctx context.Context, o Options, tick func()) (sizes []Size, co
 		}
 		size := Size{Slots: slots, FillSeconds: time.Since(start).Seconds()}
 		size.MetadataBytes = float64(h.store.Stats().MetadataBytes) / float64(slots)
-		if after, _ := machine.Resident(); after > before {
-			// The herd's own books are 16 bytes a place and the source of its rows.
-			own := int64(slots)*int64(o.BlockBytes) + int64(len(h.ids))*16 + sourceBytes
-			size.ResidentBytes = max(0, float64(after-before-own)/float64(slots))
-		}
 		sizes = append(sizes, size)
-		benches = append(benches, &bench{
-			herd: h, bare: touched(slots * o.BlockBytes), dst: touched(readBlocks * o.BlockBytes),
-			list: make([]blockhash.Hash, readBlocks), places: make([]int32, readBlocks),
-		})
+		b := &bench{herd: h, list: make([]blockhash.Hash, readBlocks), places: make([]int32, readBlocks)}
+		benches = append(benches, b)
+		if b.bare, err = machine.NewRegion(int(min(size.bytes(o), mostBare)), true); err != nil {
+			return nil, nil, err
+		}
+		if b.dst, err = machine.NewRegion(readBlocks*o.BlockBytes, true); err != nil {
+			return nil, nil, err
+		}
+		b.bare.Fill()
+		b.dst.Fill()
 		tick()
 	}
 	samples := make([][][]float64, len(operations)) // by operation and size
@@ -137,12 +142,12 @@ func (b *bench) put() (time.Duration, int, error) {
 func (b *bench) get() (time.Duration, int, error) {
 	b.pick(b.list, b.places)
 	size := b.store.BlockBytes()
-	numbered.Unstamp(b.dst, size)
+	numbered.Unstamp(b.dst.Bytes, size)
 	start := time.Now()
-	_, err := b.store.Get(b.dst[:0], b.list)
+	_, err := b.store.Get(b.dst.Bytes[:0], b.list)
 	took := time.Since(start)
 	if err == nil {
-		err = numbered.Check(b.dst, size, b.list)
+		err = numbered.Check(b.dst.Bytes, size, b.list)
 	}
 	return took, len(b.list), err
 }
@@ -150,10 +155,11 @@ func (b *bench) get() (time.Duration, int, error) {
 func (b *bench) copy() (time.Duration, int, error) {
 	b.pick(b.list, b.places)
 	size := b.store.BlockBytes()
+	room := len(b.bare.Bytes) / size
 	start := time.Now()
 	for i, place := range b.places {
-		from := int(place) % b.store.Slots() * size
-		copy(b.dst[i*size:(i+1)*size], b.bare[from:from+size])
+		from := int(place) % room * size
+		copy(b.dst.Bytes[i*size:(i+1)*size], b.bare.Bytes[from:from+size])
 	}
 	return time.Since(start), len(b.places), nil
 }
@@ -210,15 +216,6 @@ func (b *bench) remove() (time.Duration, int, error) {
 	}
 	b.settle(batch)
 	return took, n, nil
-}
-
-// touched is a buffer whose pages are there already.
-func touched(n int) []byte {
-	buffer := make([]byte, n)
-	for at := 0; at < n; at += 4096 {
-		buffer[at] = 1
-	}
-	return buffer
 }
 
 func median(values []float64) float64 {

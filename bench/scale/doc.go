@@ -13,6 +13,7 @@ import (
 	"math"
 
 	"github.com/auxoutput/auxoutput/bench/machine"
+	"github.com/auxoutput/auxoutput/store"
 )
 
 // Options say how large the work is.
@@ -35,7 +36,8 @@ func (o Options) Check() error {
 		if slots < 4*readBlocks || slots > math.MaxInt32/2 {
 			return fmt.Errorf("%d slots: want %d to %d", slots, 4*readBlocks, math.MaxInt32/2)
 		}
-		need += 2 * int64(slots) * int64(o.BlockBytes) // the store and the bare region
+		bytes := int64(slots) * int64(o.BlockBytes)
+		need += bytes + min(bytes, mostBare) + int64(slots)*int64(store.MetadataBytes)
 	}
 	switch {
 	case o.BlockBytes < 64 || o.BlockBytes > 1<<20:

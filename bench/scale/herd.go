@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/auxoutput/auxoutput/bench/machine"
 	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/store"
@@ -18,7 +19,7 @@ type herd struct {
 	turns  []int32 // by place: how many blocks have been there
 	vacant []int32 // places without a block
 	random *rand.Rand
-	source []byte // rows are put from here, round and round
+	source machine.Region // rows are put from here, round and round
 	at     int
 	batch  []store.Block
 	gone   []blockhash.Hash
@@ -39,8 +40,12 @@ func newHerd(slots, blockBytes int) (*herd, error) {
 	places := slots + batchBlocks // a batch is put before those that give way are known
 	h := &herd{
 		store: s, ids: make([]int64, places), turns: make([]int32, places),
-		random: rand.New(rand.NewPCG(1, uint64(slots))), source: make([]byte, sourceBytes),
+		random: rand.New(rand.NewPCG(1, uint64(slots))),
 	}
+	if h.source, err = machine.NewRegion(sourceBytes, true); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	h.source.Fill()
 	for place := places - 1; place >= 0; place-- {
 		h.ids[place] = -1
 		h.vacant = append(h.vacant, int32(place))
@@ -48,12 +53,15 @@ func newHerd(slots, blockBytes int) (*herd, error) {
 	for left := slots; left > 0; left -= batchBlocks {
 		batch := h.fresh(min(batchBlocks, left))
 		if err := h.put(batch); err != nil {
-			return nil, errors.Join(err, s.Close())
+			return nil, errors.Join(err, h.close())
 		}
 		h.settle(batch)
 	}
 	return h, nil
 }
+
+// close gives everything back.
+func (h *herd) close() error { return errors.Join(h.store.Close(), h.source.Release()) }
 
 // fresh makes a batch of blocks that were never put before.
 func (h *herd) fresh(n int) []store.Block {
@@ -62,10 +70,10 @@ func (h *herd) fresh(n int) []store.Block {
 	for i := range n {
 		place := h.vacant[len(h.vacant)-1-i]
 		id := int64(h.turns[place])<<32 | int64(place)
-		if h.at+size > len(h.source) {
+		if h.at+size > len(h.source.Bytes) {
 			h.at = 0
 		}
-		rows := h.source[h.at : h.at+size]
+		rows := h.source.Bytes[h.at : h.at+size]
 		h.at += size
 		numbered.Stamp(rows, id)
 		h.batch = append(h.batch, store.Block{Hash: numbered.Hash(id), Rows: rows})

@@ -27,8 +27,8 @@ func (r Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	for _, size := range r.Sizes {
-		fmt.Fprintf(w, "%d blocks: book-keeping %.0f bytes a slot, resident %.0f; filled in %.1f s\n",
-			size.Slots, size.MetadataBytes, size.ResidentBytes, size.FillSeconds)
+		fmt.Fprintf(w, "%d blocks: book-keeping %.0f bytes a slot, filled in %.1f s\n",
+			size.Slots, size.MetadataBytes, size.FillSeconds)
 	}
 	fmt.Fprintf(w, "\n%d slots shared, chains of %d blocks, a put to %d reads\n\n", crowdSlots, crowdChain, putEvery-1)
 	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

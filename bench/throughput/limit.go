@@ -1,6 +1,7 @@
 package throughput
 
 import (
+	"github.com/auxoutput/auxoutput/bench/machine"
 	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/store"
@@ -8,13 +9,13 @@ import (
 
 // limit is memory and nothing else: the place of a block follows from its hash.
 type limit struct {
-	region region
+	region machine.Region
 	bytes  int
 	slots  uint32
 }
 
 func newLimit(setup Setup, hugePages bool) (Cache, error) {
-	r, err := newRegion(setup.Slots()*setup.BlockBytes, hugePages)
+	r, err := machine.NewRegion(setup.Slots()*setup.BlockBytes, hugePages)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +24,7 @@ func newLimit(setup Setup, hugePages bool) (Cache, error) {
 
 func (l *limit) place(hash *blockhash.Hash) []byte {
 	from := int(uint32(numbered.ID(hash))%l.slots) * l.bytes // a short division: it is no part of a copy
-	return l.region.bytes[from : from+l.bytes]
+	return l.region.Bytes[from : from+l.bytes]
 }
 
 func (l *limit) Put(blocks []store.Block) error {
@@ -47,4 +48,4 @@ func (l *limit) Hold(hashes []blockhash.Hash) error {
 	return nil
 }
 
-func (l *limit) Close() error { return l.region.release() }
+func (l *limit) Close() error { return l.region.Release() }

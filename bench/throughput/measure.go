@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/auxoutput/auxoutput/bench/machine"
 	"github.com/auxoutput/auxoutput/bench/numbered"
 	"github.com/auxoutput/auxoutput/blockhash"
 )
@@ -15,9 +16,9 @@ type bout struct {
 	setup  Setup
 	lanes  []*lane
 	runs   []Run
-	source region
-	dst    region // what single readers read into
-	second region // what a second one reads into
+	source machine.Region
+	dst    machine.Region // what single readers read into
+	second machine.Region // what a second one reads into
 }
 
 // Measure takes the contestants through one round and returns what each of them
@@ -53,9 +54,9 @@ func Measure(ctx context.Context, setup Setup, contestants ...Contestant) (runs 
 		b.lanes = append(b.lanes, &lane{
 			Contestant: c, cache: cache, blockBytes: setup.BlockBytes, slots: setup.Slots(),
 			resident: lists[i][:0],
-			source:   b.source.bytes,
+			source:   b.source.Bytes,
 			// Far from what the others put at the same time.
-			at: len(b.source.bytes) / setup.BlockBytes * i / len(contestants) * setup.BlockBytes,
+			at: len(b.source.Bytes) / setup.BlockBytes * i / len(contestants) * setup.BlockBytes,
 		})
 		b.runs = append(b.runs, Run{Name: c.Name})
 	}
@@ -83,21 +84,21 @@ func Measure(ctx context.Context, setup Setup, contestants ...Contestant) (runs 
 // machine this makes the host provide it, which would cost whoever comes first
 // several times what first touches cost later.
 func Warm(setup Setup) error {
-	r, err := newRegion(int(setup.SourceBytes+4*setup.BudgetBytes), true)
+	r, err := machine.NewRegion(int(setup.SourceBytes+4*setup.BudgetBytes), true)
 	if err != nil {
 		return err
 	}
-	r.fill()
-	return r.release()
+	r.Fill()
+	return r.Release()
 }
 
 // reserve makes the buffers and touches them, so that they cost nothing later.
 func (b *bout) reserve() error {
 	var err error
-	reserve := func(r *region, size int) {
+	reserve := func(r *machine.Region, size int) {
 		if err == nil {
-			if *r, err = newRegion(size, true); err == nil {
-				r.fill()
+			if *r, err = machine.NewRegion(size, true); err == nil {
+				r.Fill()
 			}
 		}
 	}
@@ -138,7 +139,7 @@ func (b *bout) phases(ctx context.Context) error {
 
 func (b *bout) probe() error {
 	for _, l := range b.lanes {
-		if err := l.probe(b.dst.bytes); err != nil {
+		if err := l.probe(b.dst.Bytes); err != nil {
 			return err
 		}
 	}
@@ -163,10 +164,8 @@ func (b *bout) close() error {
 	for _, l := range b.lanes {
 		errs = append(errs, l.cache.Close())
 	}
-	for _, r := range []region{b.source, b.dst, b.second} {
-		if r.raw != nil {
-			errs = append(errs, r.release())
-		}
+	for _, r := range []machine.Region{b.source, b.dst, b.second} {
+		errs = append(errs, r.Release())
 	}
 	return errors.Join(errs...)
 }

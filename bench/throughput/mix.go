@@ -29,7 +29,7 @@ func (b *bout) mix() error {
 			if l.Bare {
 				continue
 			}
-			done, err := l.mixed(b.dst.bytes, isRead, first, list)
+			done, err := l.mixed(b.dst.Bytes, isRead, first, list)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func (b *bout) reads(n int) error {
 				continue
 			}
 			l.pick(list)
-			took, hit, err := l.read(b.dst.bytes, list)
+			took, hit, err := l.read(b.dst.Bytes, list)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (b *bout) allocations() error {
 		if err != nil {
 			return err
 		}
-		if err := l.probe(b.dst.bytes); err != nil {
+		if err := l.probe(b.dst.Bytes); err != nil {
 			return err
 		}
 		if !l.enough(len(list)) {
@@ -105,7 +105,7 @@ func (b *bout) allocations() error {
 		}
 		b.runs[i].AllocsRead, err = mallocs(func() error {
 			l.pick(list)
-			_, _, err := l.read(b.dst.bytes, list)
+			_, _, err := l.read(b.dst.Bytes, list)
 			return err
 		})
 		if err != nil {

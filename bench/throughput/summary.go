@@ -25,7 +25,7 @@ type Line struct {
 // Cell is one contestant in one phase: medians over the runs.
 type Cell struct {
 	// Rate is in bytes a second, for the mix in operations a second; 0 where there
-	// was nothing to measure.
+	// was nothing to measure in most of the runs.
 	Rate     float64 `json:"rate"`
 	RateLow  float64 `json:"rate_low"`
 	RateHigh float64 `json:"rate_high"`
@@ -128,6 +128,9 @@ func cellOf(phase string, runs, limits []Run) Cell {
 		}
 	}
 	cell := Cell{Missed: median(missed)}
+	if 2*len(rates) < len(runs) {
+		return cell // what a few runs could do says nothing of the others
+	}
 	cell.RateLow, cell.Rate, cell.RateHigh = spread(rates)
 	cell.RatioLow, cell.Ratio, cell.RatioHigh = spread(ratios)
 	return cell

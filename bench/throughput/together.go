@@ -74,7 +74,7 @@ func (b *bout) twoReaders() error {
 			if !l.enough(pairedHashes) {
 				continue
 			}
-			readers := []*reader{l.newReader(b.dst.bytes), l.newReader(b.second.bytes)}
+			readers := []*reader{l.newReader(b.dst.Bytes), l.newReader(b.second.Bytes)}
 			var done sync.WaitGroup
 			start := time.Now()
 			for _, r := range readers {
@@ -108,13 +108,13 @@ const besideTurns = 4
 func (b *bout) beside() error {
 	for range besideTurns {
 		for _, l := range b.lanes {
-			if err := l.probe(b.dst.bytes); err != nil {
+			if err := l.probe(b.dst.Bytes); err != nil {
 				return err
 			}
 			if !l.enough(pairedHashes) {
 				continue
 			}
-			r := l.newReader(b.second.bytes)
+			r := l.newReader(b.second.Bytes)
 			started, stop := make(chan struct{}), make(chan struct{})
 			var done sync.WaitGroup
 			done.Go(func() { r.until(l.cache, started, stop) })

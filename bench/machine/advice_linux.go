@@ -1,4 +1,4 @@
-package throughput
+package machine
 
 import "golang.org/x/sys/unix"
 

@@ -1,5 +1,5 @@
 //go:build unix && !linux
 
-package throughput
+package machine
 
 func advise(_, _ []byte, _ bool) {}
