@@ -3,8 +3,10 @@ package arena_test
 import (
 	"bytes"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/auxoutput/auxoutput/store/internal/arena"
 )
@@ -23,6 +25,38 @@ func TestARegionIsZeroedAndOfTheSizeAskedFor(t *testing.T) {
 			require.NoError(t, r.Release(), "a second release is harmless")
 		}
 	}
+}
+
+// TestARegionOfAnySizeIsItsOwnMemory draws sizes around those of pages and huge pages.
+func TestARegionOfAnySizeIsItsOwnMemory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := max(1, rapid.SampledFrom([]int{0, 4096, 1 << 16, arena.HugePage, 2 * arena.HugePage}).Draw(t, "near")+rapid.IntRange(-70, 70).Draw(t, "by"))
+		hugePages := rapid.Bool().Draw(t, "huge pages")
+		r, err := arena.New(size, hugePages)
+		require.NoError(t, err)
+		other, err := arena.New(size, hugePages)
+		require.NoError(t, err)
+		if rapid.Bool().Draw(t, "populated") {
+			require.NoError(t, r.Populate())
+		}
+		b := r.Bytes()
+		require.Len(t, b, size)
+		if size >= arena.HugePage {
+			require.Zero(t, uintptr(unsafe.Pointer(&b[0]))%arena.HugePage, "huge regions begin at a huge page")
+		}
+		places := []int{0, size / 2, size - 1}
+		for _, at := range places {
+			require.Zero(t, b[at])
+		}
+		for _, at := range places {
+			b[at] = 1
+			require.Zero(t, other.Bytes()[at], "nothing is shared")
+		}
+		require.NoError(t, r.Release())
+		require.Zero(t, other.Bytes()[size-1], "and nothing taken along")
+		require.NoError(t, other.Release())
+		require.Zero(t, r.Mapped())
+	})
 }
 
 func TestPopulateLeavesTheRegionZeroed(t *testing.T) {
