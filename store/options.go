@@ -27,11 +27,11 @@ type Options struct {
 	Verify bool
 
 	// Populate makes the budget resident in New, so that a lack of memory fails
-	// there and first use costs no page faults.
+	// there and first use costs no page faults. The index is on huge pages then.
 	Populate bool
 
-	// NoHugePages leaves out the advice to back the blocks with huge pages,
-	// which make first use several times cheaper and reads a little.
+	// NoHugePages leaves out the advice to back blocks and book-keeping with huge
+	// pages, which make first use cheaper by half, and reads a little.
 	NoHugePages bool
 }
 

@@ -58,7 +58,7 @@ var storeCases = []publicCase{
 		answer: "A background writer with a bounded queue publishes: puts are held back when it is full and never dropped, and there is no file.",
 		tests: []test{
 			{"store", "PublishingIsBoundedAndLeavesNoFiles"},
-			{"store", "TestAFullQueueHoldsPutsBackAndACancelledOneLeavesNoTrace"},
+			{"store", "TestAWaitThatIsCancelledLeavesItsBatchUnpublishedAndTheWriterUsable"},
 		},
 	},
 	{
