@@ -47,9 +47,15 @@ func options() connector.Options {
 
 func newBench(t testing.TB, slots int, change ...func(*connector.Options)) *bench {
 	t.Helper()
-	s, err := store.New(store.Options{MaxBytes: int64(slots * four), BlockBytes: four})
+	return benchFor(t, slots, options(), change...)
+}
+
+// benchFor is a bench whose store has so many slots for the blocks of the options.
+func benchFor(t testing.TB, slots int, o connector.Options, change ...func(*connector.Options)) *bench {
+	t.Helper()
+	blockBytes := o.BlockTokens * o.Profile.RowBytes()
+	s, err := store.New(store.Options{MaxBytes: int64(slots * blockBytes), BlockBytes: blockBytes})
 	require.NoError(t, err)
-	o := options()
 	for _, c := range change {
 		c(&o)
 	}

@@ -54,21 +54,8 @@ func prefill(id string, start, end int) connector.Batch {
 // newCase is a bench for such rows.
 func newCase(t testing.TB, slots, blockTokens int, change ...func(*connector.Options)) *bench {
 	t.Helper()
-	blockBytes := blockTokens * shape.RowBytes()
-	s, err := store.New(store.Options{MaxBytes: int64(slots * blockBytes), BlockBytes: blockBytes})
-	require.NoError(t, err)
 	o := connector.Options{Profile: shape, BlockTokens: blockTokens, MaxSequences: 4, MaxStepTokens: 2048, MaxInFlight: 2}
-	for _, c := range change {
-		c(&o)
-	}
-	w, err := connector.NewWorker(s, o)
-	require.NoError(t, err)
-	b := &bench{TB: t, store: s, worker: w}
-	t.Cleanup(func() {
-		require.NoError(t, w.Close())
-		require.NoError(t, s.Close())
-	})
-	return b
+	return benchFor(t, slots, o, change...)
 }
 
 // answer runs a step of one request, and returns its output.
