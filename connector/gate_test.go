@@ -189,7 +189,7 @@ func TestABackgroundWriterPublishesBeforeAnybodyReads(t *testing.T) {
 	h := map[string][]blockhash.Hash{"a": hashesOf("0", "1"), "b": hashesOf("0", "1")}
 	batch := one("a", 0, "abcdefgh")
 	b.run(starts(0, h, "a"), batch)
-	copy(batch.Rows, "XXXXXXXX")
+	copy(batch.Rows, "????????")
 	require.Equal(t, []string{"b@0:abcdefghx"}, b.run(starts(0, h, "b"), one("b", 8, "x")))
 
 	require.NoError(t, s.Close())

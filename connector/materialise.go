@@ -80,8 +80,8 @@ func (w *Worker) materialise(l *life, dst []byte, end int) ([]byte, error) {
 		}
 		at = stored
 	}
-	for _, b := range l.waiting { // all of them end at end, or before it
-		if at >= b.Start && at < b.Start+w.blockTokens {
+	for _, b := range l.waiting {
+		if at < end && at >= b.Start && at < b.Start+w.blockTokens {
 			until := min(end, b.Start+w.blockTokens)
 			out = append(out, b.Rows[(at-b.Start)*w.rowBytes:(until-b.Start)*w.rowBytes]...)
 			at = until

@@ -45,7 +45,7 @@ func TestRowsHandedOutDoNotChangeLater(t *testing.T) {
 	batch := one("a", 0, "abcde")
 	b.run(starts(0, nil, "a"), batch)
 	kept := b.out
-	copy(batch.Rows, "XXXXX")
+	copy(batch.Rows, "?????")
 	b.out = connector.Output{}
 	b.run(goesOn("a"), one("a", 5, "fgh"))
 	require.Equal(t, "abcde", string(kept.Requests[0].Rows))

@@ -243,7 +243,7 @@ func TestNumPyReadsWhatIsWritten(t *testing.T) {
 		err = exec.Command(python, "-c", "import numpy").Run()
 	}
 	if err != nil {
-		t.Skipf("SKIPPED: NumPy did not judge the files that this package writes, because there is no python3 with NumPy: %v", err)
+		t.Skipf("LOUD: NumPy did not judge the files that this package writes, because there is no python3 with NumPy: %v", err)
 	}
 	const script = `
 import io, sys, numpy

@@ -17,7 +17,7 @@ import (
 func openPublic(t *testing.T, name string) *trace.Reader {
 	dir := os.Getenv("AUXOUTPUT_TRACES")
 	if dir == "" {
-		t.Skip("SKIPPED: set AUXOUTPUT_TRACES to the folder of the public traces to check them")
+		t.Skip("LOUD: set AUXOUTPUT_TRACES to the folder of the public traces to check them")
 	}
 	r, err := trace.Open(filepath.Join(dir, name), trace.Options{})
 	require.NoError(t, err)

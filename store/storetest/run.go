@@ -81,7 +81,7 @@ func checkIsolation(t *testing.T, factory Factory) {
 	batch := store.Batch{Blocks: []store.Block{{Hash: hashes[0], Rows: rows}}}
 	_, err = s.Put(batch)
 	require.NoError(t, err)
-	copy(rows, "XXXX")
+	copy(rows, "????")
 	batch.Blocks[0].Hash = numbered(2)
 	got, err := s.Get(nil, hashes)
 	require.NoError(t, err)
