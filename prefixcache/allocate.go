@@ -56,14 +56,11 @@ func (c *Cache) canAdmit(hit, end int) bool {
 	return true
 }
 
-// hold starts a table with the blocks in hits, leaving out those that the window
-// has passed. The search found all others, so none of them is null.
+// hold starts a table with the blocks that the search has left in hits.
 func (c *Cache) hold(g *group, t *table, hit int) {
-	skipped := g.skipped(hit)
-	t.blocks = grow(t.blocks[:0], skipped)
-	for _, b := range c.hits[g.id][skipped:] {
+	t.blocks = c.appendHeld(int(g.id), hit, t.blocks[:0])
+	for _, b := range t.blocks[g.skipped(hit):] {
 		c.pool.touch(b)
-		t.blocks = append(t.blocks, b)
 	}
 	t.done, t.partial = len(t.blocks), false
 }

@@ -167,6 +167,16 @@ func (c *Cache) Contains(h blockhash.Hash, group int) bool {
 	return c.index.find(key{hash: h, group: uint8(group)}) != nullBlock
 }
 
+// AppendHolders appends the ids of all blocks that a group has filed under a hash,
+// the one filed first, which a lookup finds, foremost. There are none in a group
+// that the cache does not have. It allocates only to make ids longer.
+func (c *Cache) AppendHolders(h blockhash.Hash, group int, ids []int32) []int32 {
+	if group < 0 || group >= len(c.groups) {
+		return ids
+	}
+	return c.index.appendBlocks(key{hash: h, group: uint8(group)}, ids)
+}
+
 // Keys is the number of distinct hashes that are registered, summed over groups.
 func (c *Cache) Keys() int { return c.index.keys }
 

@@ -25,6 +25,9 @@ var (
 
 	// ErrBlock reports a block id that the pool does not have.
 	ErrBlock = errors.New("no such block")
+
+	// ErrGroup reports a group that the cache does not have.
+	ErrGroup = errors.New("no such group")
 )
 
 // RequestError is what an operation returns that was asked for something that

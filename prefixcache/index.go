@@ -67,6 +67,18 @@ func (x *index) link(k key, sum uint32) *int32 {
 // that there is none.
 func (x *index) find(k key) int32 { return x.entries[*x.link(k, x.sum(k))].block }
 
+// appendBlocks appends the blocks that are filed under a key, oldest first.
+func (x *index) appendBlocks(k key, ids []int32) []int32 {
+	oldest := *x.link(k, x.sum(k))
+	for e := oldest; e != 0; {
+		ids = append(ids, x.entries[e].block)
+		if e = x.entries[e].newer; e == oldest {
+			break
+		}
+	}
+	return ids
+}
+
 // hashed reports whether a block has any key.
 func (x *index) hashed(b int32) bool { return x.first[b] != 0 }
 

@@ -53,6 +53,34 @@ func (c *Cache) Lookup(r *Request, limit int) (hit int, err error) {
 	return c.search(r, limit), nil
 }
 
+// AppendHit appends the blocks of one group that the same lookup finds: in token
+// order and without gaps, 0 where the group needs none. An [Cache.Admit] with the
+// same limit takes hold of exactly these, if nothing happens in between. It
+// changes nothing, and allocates only to make ids longer.
+//
+// hit is the result of [Cache.Lookup]. blocks is ids with hit / BlockTokens blocks
+// appended; after an error it is ids as it was. What Lookup minds, and a group that
+// the cache does not have, are a [RequestError].
+func (c *Cache) AppendHit(r *Request, limit, group int, ids []int32) (hit int, blocks []int32, err error) {
+	if group < 0 || group >= len(c.groups) {
+		return 0, ids, &RequestError{Op: "lookup", Reason: ErrGroup, Detail: fmt.Sprintf("group %d of %d", group, len(c.groups))}
+	}
+	if err := c.waiting("lookup", r, limit); err != nil {
+		return 0, ids, err
+	}
+	hit = c.search(r, limit)
+	return hit, c.appendHeld(group, hit, ids), nil
+}
+
+// appendHeld appends the blocks of the last search that a request takes hold of:
+// those that the window has passed are left null. The search found all others, so
+// none of them is null.
+func (c *Cache) appendHeld(group, hit int, ids []int32) []int32 {
+	skipped := c.groups[group].skipped(hit)
+	ids = grow(ids, skipped)
+	return append(ids, c.hits[group][skipped:]...)
+}
+
 // waiting checks what can be wrong with a lookup.
 func (c *Cache) waiting(op string, r *Request, limit int) error {
 	switch {

@@ -98,6 +98,7 @@ func (p *player) admit(t *rapid.T, r *Request) {
 	require.NoError(t, err)
 	p.checkHit(t, r, limit, found)
 	tokens := rapid.IntRange(1, r.Tokens-found).Draw(t, "schedule")
+	promised := p.promise(t, r, limit, found+tokens)
 	wantHit, wantOK := p.model.admit(r, limit, tokens)
 	hit, ok, err := p.cache.Admit(r, limit, tokens)
 	require.NoError(t, err)
@@ -108,6 +109,7 @@ func (p *player) admit(t *rapid.T, r *Request) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *Request) bool { return w == r })
 	if ok {
 		p.running = append(p.running, r)
+		promised.check(t, p.cache, r)
 	} else {
 		p.waiting = append(p.waiting, r)
 	}
@@ -156,19 +158,13 @@ func (p *player) legal(r *Request, n int) bool {
 // check compares everything that can be seen, and the inside with itself.
 func (p *player) check(t *rapid.T) {
 	c, m := p.cache, p.model
-	var free []int
-	for _, b := range c.AppendFreeList(nil) {
-		free = append(free, int(b))
-	}
+	free := toInts(c.AppendFreeList(nil))
 	require.Equal(t, len(m.free), c.FreeBlocks())
 	require.True(t, slices.Equal(m.free, free), "free list %v, want %v", free, m.free)
 	require.Equal(t, len(m.filed), c.Keys())
 	for _, r := range p.running {
 		for g := range c.cfg.Groups {
-			var table []int
-			for _, b := range r.Table(g) {
-				table = append(table, int(b))
-			}
+			table := toInts(r.Table(g))
 			require.True(t, slices.Equal(m.requests[r].tables[g], table), "table %v, want %v", table, m.requests[r].tables[g])
 			require.Len(t, r.Registered(g), m.requests[r].cached[g]*c.groups[g].hashes)
 		}
@@ -210,15 +206,15 @@ func (p *player) checkEvents(t *rapid.T, events []Event) {
 
 // ringOf lists the blocks of a key in order of insertion.
 func ringOf(c *Cache, k key) []int {
-	var blocks []int
-	head := *c.index.link(k, c.index.sum(k))
-	for e := head; e != 0; {
-		blocks = append(blocks, int(c.index.entries[e].block))
-		if e = c.index.entries[e].newer; e == head {
-			break
-		}
+	return toInts(c.AppendHolders(k.hash, int(k.group), nil))
+}
+
+func toInts(ids []int32) []int {
+	var list []int
+	for _, id := range ids {
+		list = append(list, int(id))
 	}
-	return blocks
+	return list
 }
 
 // checkInside verifies what must always hold of a cache.
@@ -311,10 +307,14 @@ func (p *player) play(t *rapid.T, op int) {
 		if n+drafts == 0 {
 			return
 		}
+		promised := p.promise(t, r, NoLimit, r.Computed()+n+drafts)
 		want := p.model.allocate(r, n+drafts)
 		ok, err := p.cache.Allocate(r, n, drafts)
 		require.NoError(t, err)
 		require.Equal(t, want, ok)
+		if ok {
+			promised.check(t, p.cache, r)
+		}
 	}
 }
 

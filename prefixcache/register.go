@@ -6,19 +6,38 @@ func (c *Cache) register(r *Request, scheduled int) {
 	if c.cfg.DisableCaching {
 		return
 	}
-	end := min(scheduled, len(r.Hashes)*c.cfg.HashTokens)
-	aligned := end - end%c.cfg.SchedulerTokens
 	for i := range c.groups {
 		g, t := &c.groups[i], &r.tables[i]
-		limit := end
-		if len(c.groups) > 1 {
-			// Hits end on scheduler boundaries, and EAGLE gives up one block
-			// after that.
-			limit = min(end, aligned+g.eagleBlocks()*g.BlockTokens)
-		}
+		limit := c.registrable(r, g, scheduled)
 		c.registerFull(r, g, t, limit/g.BlockTokens)
 		c.registerPartial(r, g, t, limit)
 	}
+}
+
+// registrable is the number of leading tokens whose full blocks a group registers
+// once so many are scheduled.
+func (c *Cache) registrable(r *Request, g *group, scheduled int) int {
+	end := min(scheduled, len(r.Hashes)*c.cfg.HashTokens)
+	if len(c.groups) == 1 {
+		return end
+	}
+	// Hits end on scheduler boundaries, and EAGLE gives up one block after that.
+	aligned := end - end%c.cfg.SchedulerTokens
+	return min(end, aligned+g.eagleBlocks()*g.BlockTokens)
+}
+
+// RegisteredBy is the number of leading hashes of a request that a group will have
+// registered once the positions before end are scheduled, with the hashes that are
+// known now: the length of [Request.Registered] after the [Cache.Admit] or
+// [Cache.Allocate] that comes so far, unless that was longer before. It serves to
+// make room ahead of the call, for a waiting request as well as for an admitted
+// one. It is 0 in a group that the cache does not have.
+func (c *Cache) RegisteredBy(r *Request, end, group int) int {
+	if r == nil || end < 1 || group < 0 || group >= len(c.groups) || c.cfg.DisableCaching {
+		return 0
+	}
+	g := &c.groups[group]
+	return c.registrable(r, g, end) / g.BlockTokens * g.hashes
 }
 
 // registerFull files the blocks before block end that were not looked at yet.
