@@ -64,10 +64,11 @@ func TestVerifyCountsAndNamesWhatDiffers(t *testing.T) {
 		"../testdata/blockhash-vectors.json",
 		"../testdata/prefix-cache-traces.json",
 		"../testdata/store-ops.json",
+		"../testdata/prefix-cache-eagle-mixed.json",
 	}
 	code, stdout, stderr := bench(append([]string{"verify"}, files...)...)
 	require.Zero(t, code, stderr)
-	require.True(t, strings.HasSuffix(stdout, "\n5806 passed, 0 failed\n"), stdout)
+	require.True(t, strings.HasSuffix(stdout, "\n7246 passed, 0 failed\n"), stdout)
 
 	data, err := os.ReadFile(files[2])
 	require.NoError(t, err)

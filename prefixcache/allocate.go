@@ -62,7 +62,7 @@ func (c *Cache) hold(g *group, t *table, hit int) {
 	for _, b := range t.blocks[g.skipped(hit):] {
 		c.pool.touch(b)
 	}
-	t.done, t.partial = len(t.blocks), false
+	t.done = len(t.blocks)
 }
 
 // Allocate adds what an admitted request needs to compute the next tokens known

@@ -30,9 +30,15 @@
 //   - Full blocks are registered when they are scheduled, before they are computed,
 //     and only as far as tokens are known: drafts never are. So a stored event can
 //     precede the forward pass.
-//   - A group whose blocks are larger than a hash block also registers the last
-//     hash boundary inside the prompt, as one more key of the block around it
-//     (PR 45939 and its series). No lookup of the groups modelled here hits it.
+//   - With several groups, blocks are registered up to the last whole scheduler
+//     unit. An EAGLE group may go one block of its own beyond, but not before the
+//     first unit is whole.
+//   - A full attention group whose blocks are larger than a hash block also
+//     registers the last hash boundary inside the prompt, as one more key of the
+//     block around it (PR 45939 and its series). When that block becomes full, this
+//     key is removed and registered again, behind the key of the full block; and
+//     whenever it is missing, the next step registers it. No lookup of the groups
+//     modelled here hits it.
 //   - The key of a block that spans several hash blocks is the hash of its last
 //     one. (PR 29143 joined all their digests at first; equality is the same.)
 //

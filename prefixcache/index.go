@@ -24,8 +24,8 @@ type entry struct {
 	more  int32 // the next key of the same block; or the next unused entry
 }
 
-// index finds the blocks of a key, oldest first, and the keys of a block, the
-// key of the full block first. It is a hash table of fixed size whose entries are
+// index finds the blocks of a key and the keys of a block, both in the order in
+// which they were filed. It is a hash table of fixed size whose entries are
 // linked by number: it holds no pointers, blocks that are registered together lie
 // together, and adding or removing one takes constant time. The hash is seeded,
 // for the keys come from prompts that others choose.
@@ -92,15 +92,8 @@ func (x *index) has(b int32, k key) bool {
 	return false
 }
 
-// add files a block under its key as a full block, before any other it has.
+// add files a block under a key, after those it has.
 func (x *index) add(k key, b int32) {
-	e := x.file(k, b)
-	x.entries[e].more = x.first[b]
-	x.first[b] = e
-}
-
-// addPartial files a block under a key for a part of it, after those it has.
-func (x *index) addPartial(k key, b int32) {
 	e := x.file(k, b)
 	at := &x.first[b]
 	for *at != 0 {

@@ -25,6 +25,8 @@ var kinds = []struct {
 	{"full attention beside a coarser window", Config{Groups: []Group{{BlockTokens: 2}, {Kind: SlidingWindow, BlockTokens: 4, Window: 9}}}},
 	{"groups of equal shape", Config{Groups: []Group{{BlockTokens: 4}, {BlockTokens: 4}, {Kind: SlidingWindow, BlockTokens: 4, Window: 6}}}},
 	{"EAGLE", Config{Eagle: true, Groups: []Group{{BlockTokens: 2}, {Kind: SlidingWindow, BlockTokens: 2, Window: 5}}}},
+	{"EAGLE beside a finer window", Config{Eagle: true, Groups: []Group{{BlockTokens: 8}, {Kind: SlidingWindow, BlockTokens: 4, Window: 6}}}},
+	{"EAGLE beside a coarser window", Config{Eagle: true, Groups: []Group{{BlockTokens: 4}, {Kind: SlidingWindow, BlockTokens: 8, Window: 13}}}},
 	{"the free order of old", Config{LegacyFreeOrder: true, Groups: []Group{{BlockTokens: 2}}}},
 	{"no caching", Config{DisableCaching: true, Groups: []Group{{BlockTokens: 2}}}},
 }

@@ -10,38 +10,6 @@ import (
 	"github.com/auxoutput/auxoutput/blockhash"
 )
 
-// drawConfig makes caches small enough that everything happens in them.
-func drawConfig(t *rapid.T) Config {
-	cfg := Config{
-		Blocks:          rapid.IntRange(2, 30).Draw(t, "blocks"),
-		Eagle:           rapid.Bool().Draw(t, "eagle"),
-		LegacyFreeOrder: rapid.IntRange(0, 3).Draw(t, "legacy") == 0,
-		DisableCaching:  rapid.IntRange(0, 15).Draw(t, "disabled") == 0,
-		Events:          true,
-	}
-	for i := range rapid.IntRange(1, 3).Draw(t, "groups") {
-		g := Group{BlockTokens: rapid.SampledFrom([]int{2, 4, 8}).Draw(t, "block tokens")}
-		if rapid.Bool().Draw(t, "window") {
-			g.Kind = SlidingWindow
-			g.Window = rapid.IntRange(1, 12).Draw(t, "window tokens")
-		}
-		if cfg.Eagle && rapid.IntRange(0, 2).Draw(t, "drafter") == 0 {
-			g.Eagle = true
-		}
-		if i > 0 && rapid.IntRange(0, 3).Draw(t, "twin") == 0 {
-			g = cfg.Groups[0]
-		}
-		cfg.Groups = append(cfg.Groups, g)
-	}
-	if rapid.IntRange(0, 3).Draw(t, "fine hashes") == 0 {
-		cfg.HashTokens = 2
-	}
-	if rapid.IntRange(0, 7).Draw(t, "coarse hits") == 0 {
-		cfg.SchedulerTokens = 16
-	}
-	return cfg
-}
-
 // player drives the cache and the reference side by side.
 type player struct {
 	cache    *Cache
@@ -247,13 +215,20 @@ func checkInside(t require.TestingT, c *Cache) {
 // TestEveryOperationEqualsTheReference plays random operations, wrong ones among
 // them.
 func TestEveryOperationEqualsTheReference(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := newPlayer(t, drawConfig(t))
-		for range rapid.IntRange(1, 60).Draw(t, "operations") {
-			p.play(t, rapid.IntRange(0, 19).Draw(t, "operation"))
-			p.check(t)
-		}
-	})
+	rapid.Check(t, func(t *rapid.T) { playOn(t, drawConfig(t)) })
+}
+
+// The same where the test above seldom goes.
+func TestEveryOperationEqualsTheReferenceUnderEagleWithUnequalBlocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { playOn(t, drawUnequalEagle(t)) })
+}
+
+func playOn(t *rapid.T, cfg Config) {
+	p := newPlayer(t, cfg)
+	for range rapid.IntRange(1, 60).Draw(t, "operations") {
+		p.play(t, rapid.IntRange(0, 19).Draw(t, "operation"))
+		p.check(t)
+	}
 }
 
 func (p *player) play(t *rapid.T, op int) {

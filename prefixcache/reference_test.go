@@ -21,7 +21,6 @@ type reference struct {
 type referenceRequest struct {
 	tables   [][]int
 	cached   []int
-	partial  []bool
 	computed int
 }
 
@@ -257,7 +256,6 @@ func (m *reference) admit(r *Request, limit, tokens int) (int, bool) {
 		}
 		it.tables = append(it.tables, table)
 		it.cached = append(it.cached, len(table))
-		it.partial = append(it.partial, false)
 	}
 	m.extend(r, it, tokens)
 	return hit, true
@@ -303,7 +301,7 @@ func (m *reference) extend(r *Request, it *referenceRequest, n int) {
 		mine := limit
 		if len(m.cfg.Groups) > 1 {
 			mine = limit / m.cfg.SchedulerTokens * m.cfg.SchedulerTokens
-			if spec.Eagle {
+			if spec.Eagle && mine > 0 { // no look-ahead before the first whole scheduler unit
 				mine = min(limit, mine+spec.BlockTokens)
 			}
 		}
@@ -326,8 +324,11 @@ func (m *reference) registerFull(r *Request, it *referenceRequest, g, end int) {
 		if b == 0 || m.masked(spec, i) {
 			continue
 		}
+		if len(m.keys[b]) > 0 { // a partial entry so far: a full block's first key is its own
+			m.evict(b)
+		}
 		k := m.keyOf(g, r.Hashes, i)
-		m.keys[b] = append([]key{k}, m.keys[b]...)
+		m.keys[b] = append(m.keys[b], k)
 		m.filed[k] = append(m.filed[k], b)
 		event.Hashes = append(event.Hashes, k.hash)
 	}
@@ -354,10 +355,9 @@ func (m *reference) masked(g Group, i int) bool {
 func (m *reference) registerPartial(r *Request, it *referenceRequest, g, limit int) {
 	spec := m.cfg.Groups[g]
 	boundary := r.Prompt / m.cfg.HashTokens * m.cfg.HashTokens
-	if spec.Kind != FullAttention || boundary%spec.BlockTokens == 0 || limit < boundary || it.partial[g] {
+	if spec.Kind != FullAttention || boundary%spec.BlockTokens == 0 || limit < boundary {
 		return
 	}
-	it.partial[g] = true
 	n := boundary / m.cfg.HashTokens
 	k := key{hash: r.Hashes[n-1], group: uint8(g)}
 	b := it.tables[g][boundary/spec.BlockTokens]

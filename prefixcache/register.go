@@ -22,7 +22,11 @@ func (c *Cache) registrable(r *Request, g *group, scheduled int) int {
 		return end
 	}
 	// Hits end on scheduler boundaries, and EAGLE gives up one block after that.
+	// Before the first boundary there is no hit that it could look beyond.
 	aligned := end - end%c.cfg.SchedulerTokens
+	if aligned == 0 {
+		return 0
+	}
 	return min(end, aligned+g.eagleBlocks()*g.BlockTokens)
 }
 
@@ -40,10 +44,15 @@ func (c *Cache) RegisteredBy(r *Request, end, group int) int {
 	return c.registrable(r, g, end) / g.BlockTokens * g.hashes
 }
 
-// registerFull files the blocks before block end that were not looked at yet.
+// registerFull files the blocks before block end that were not looked at yet. The
+// prompt may have ended inside one of them: its entry there goes first, and
+// registerPartial files it again, behind the key of the full block.
 func (c *Cache) registerFull(r *Request, g *group, t *table, end int) {
 	if end <= t.done {
 		return
+	}
+	for _, b := range t.blocks[t.done:end] {
+		c.forget(b)
 	}
 	event := Event{Kind: Stored, Group: int(g.id), Tokens: (end - t.done) * g.BlockTokens, BlockTokens: g.BlockTokens}
 	if t.done > 0 {
@@ -70,23 +79,20 @@ func (c *Cache) registerFull(r *Request, g *group, t *table, end int) {
 }
 
 // registerPartial files the block around the last hash boundary of the prompt
-// under the hash that ends there, if the boundary lies inside the block and limit
-// has come as far.
+// under the hash that ends there, if the boundary lies inside the block, limit
+// has come as far and the entry is not there. It is there if a resumed request hit
+// its own block, and it is not if the block became full or lost its hashes.
 func (c *Cache) registerPartial(r *Request, g *group, t *table, limit int) {
 	boundary := r.Prompt - r.Prompt%c.cfg.HashTokens
-	if t.partial || limit < boundary {
-		return
-	}
-	t.partial = true
-	if g.Kind != FullAttention || boundary%g.BlockTokens == 0 {
+	if g.Kind != FullAttention || limit < boundary || boundary%g.BlockTokens == 0 {
 		return
 	}
 	last := boundary/c.cfg.HashTokens - 1
 	b, k := t.blocks[boundary/g.BlockTokens], key{hash: r.Hashes[last], group: g.id}
 	if c.index.has(b, k) {
-		return // a resumed request hit a block that has the entry already
+		return
 	}
-	c.index.addPartial(k, b)
+	c.index.add(k, b)
 	if !c.log.on {
 		return
 	}

@@ -76,22 +76,45 @@ func TestPromptEndInsideACoarseBlockIsOneMoreKey(t *testing.T) {
 	c := newCache(t, cfg)
 	a := newSequence(t, 4, count(0, 14)...)
 	admit(t, c, a)
+	part := prefixcache.Event{Kind: prefixcache.Stored, Hashes: a.Hashes[2:3], Parent: a.Hashes[1], Tokens: 4, BlockTokens: 4}
 	require.Equal(t, []prefixcache.Event{
-		{Kind: prefixcache.Stored, Hashes: a.Hashes[1:2], Tokens: 8, BlockTokens: 8},
-		{Kind: prefixcache.Stored, Hashes: a.Hashes[2:3], Parent: a.Hashes[1], Tokens: 4, BlockTokens: 4},
+		{Kind: prefixcache.Stored, Hashes: a.Hashes[1:2], Tokens: 8, BlockTokens: 8}, part,
 	}, c.DrainEvents(nil))
 	require.Equal(t, a.Hashes[:2], a.Registered(0), "only whole blocks count")
 	decode(t, c, a, 14)
 	decode(t, c, a, 15)
 	require.Equal(t, []prefixcache.Event{
-		{Kind: prefixcache.Stored, Hashes: a.Hashes[3:4], Parent: a.Hashes[1], Tokens: 8, BlockTokens: 8},
-	}, c.DrainEvents(nil))
+		{Kind: prefixcache.Removed, Hashes: a.Hashes[2:3]},
+		{Kind: prefixcache.Stored, Hashes: a.Hashes[3:4], Parent: a.Hashes[1], Tokens: 8, BlockTokens: 8}, part,
+	}, c.DrainEvents(nil), "the entry goes, and comes back behind the key of the full block")
 	require.Equal(t, 3, c.Keys())
 	require.NoError(t, c.EvictBlocks(a.Table(0)[1]))
 	require.Equal(t, []prefixcache.Event{
 		{Kind: prefixcache.Removed, Hashes: a.Hashes[3:4]},
 		{Kind: prefixcache.Removed, Hashes: a.Hashes[2:3]},
 	}, c.DrainEvents(nil), "the key of the full block first")
+	decode(t, c, a, 16)
+	require.Equal(t, []prefixcache.Event{part}, c.DrainEvents(nil), "the next step files the entry again, the full block not")
+}
+
+// TestEagleLooksAheadFromTheFirstWholeSchedulerUnitOn has a scheduler unit of 8
+// tokens and blocks of 8 and 4.
+func TestEagleLooksAheadFromTheFirstWholeSchedulerUnitOn(t *testing.T) {
+	c := newCache(t, prefixcache.Config{
+		Blocks: 30, Groups: []prefixcache.Group{full(8), window(4, 9)}, Eagle: true,
+	})
+	a := newSequence(t, 4, count(0, 4)...)
+	admit(t, c, a)
+	for token := 4; token < 20; token++ {
+		decode(t, c, a, uint32(token))
+		blocks := 0 // of the window group
+		if computed := token + 1; computed >= 8 {
+			blocks = computed/8*2 + computed%8/4
+		}
+		require.Len(t, a.Registered(1), blocks, "%d tokens computed", token+1)
+		require.Equal(t, len(a.Registered(1)), c.RegisteredBy(&a.Request, token+1, 1))
+		require.Len(t, a.Registered(0), (token+1)/8*2)
+	}
 }
 
 func TestResumedRequestFindsThePromptEndInItsOwnBlock(t *testing.T) {

@@ -32,9 +32,8 @@ type Request struct {
 
 // table is the list of a request's blocks in one group.
 type table struct {
-	blocks  []int32
-	done    int  // leading blocks that need not be looked at for registration again
-	partial bool // the entry inside the prompt's last block needs no look either
+	blocks []int32
+	done   int // leading blocks that need not be looked at for registration again
 }
 
 // seen is what a request looked like when an operation last succeeded.

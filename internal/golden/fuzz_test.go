@@ -57,7 +57,8 @@ func firstTraces(f *testing.F, name, list string, n int) []byte {
 func FuzzFile(f *testing.F) {
 	for name, list := range map[string]string{
 		"blockhash-vectors.json": "vectors", "prefix-cache-traces.json": "traces", "store-ops.json": "traces",
-		"buffer-ops.json": "traces", "connector-steps.json": "traces", "connector-holes.json": "traces", "npy.json": "cases",
+		"prefix-cache-eagle-mixed.json": "traces",
+		"buffer-ops.json":               "traces", "connector-steps.json": "traces", "connector-holes.json": "traces", "npy.json": "cases",
 	} {
 		f.Add(firstTraces(f, name, list, 2))
 	}
