@@ -184,20 +184,3 @@ func (a Array) checkFor(p Profile, start, layers int) error {
 	}
 	return a.checkShape(layers, p.TopK)
 }
-
-// DecodeRaw reads raw ids in C order, little-endian: as many rows of layers x topK
-// items as there are. What is not whole rows is a [DecodeError], a negative id an
-// [IDError]. The array shares the memory of data.
-func DecodeRaw(data []byte, d DType, layers, topK int) (Array, error) {
-	if layers < 1 || topK < 1 {
-		return Array{}, refuse("raw", auxerrors.ErrTooSmall, "rows of %d layers x %d", layers, topK)
-	}
-	rowBytes, err := sizeOfArray("raw", [3]uint64{1, uint64(layers), uint64(topK)}, d)
-	if err != nil {
-		return Array{}, err
-	}
-	if uint64(len(data))%rowBytes != 0 {
-		return Array{}, refuse("raw", auxerrors.ErrMismatch, "%d bytes are not whole rows of %d bytes (%d x %d %v)", len(data), rowBytes, layers, topK, d)
-	}
-	return newArray("raw", [3]uint64{uint64(len(data)) / rowBytes, uint64(layers), uint64(topK)}, d, data)
-}

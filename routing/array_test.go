@@ -123,26 +123,3 @@ func TestAnArrayThatIsNotOfTheProfileIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, auxerrors.ErrMismatch)
 	}
 }
-
-func TestRawIdsAreWholeRows(t *testing.T) {
-	for _, d := range dtypes {
-		for n := range 3 {
-			a, err := routing.DecodeRaw(make([]byte, n*6*d.ItemBytes()), d, 3, 2)
-			require.NoError(t, err)
-			require.Equal(t, [3]int{n, 3, 2}, a.Shape)
-			require.Equal(t, n, a.Len())
-		}
-		_, err := routing.DecodeRaw(make([]byte, 6*d.ItemBytes()+1), d, 3, 2)
-		require.ErrorIs(t, err, auxerrors.ErrMismatch)
-	}
-	for _, shape := range [][2]int{{0, 2}, {2, 0}, {-1, -1}} {
-		_, err := routing.DecodeRaw(nil, routing.Uint8, shape[0], shape[1])
-		require.ErrorIs(t, err, auxerrors.ErrTooSmall)
-	}
-	_, err := routing.DecodeRaw(nil, routing.Uint8, math.MaxInt, math.MaxInt)
-	require.ErrorIs(t, err, auxerrors.ErrTooLarge)
-	_, err = routing.DecodeRaw(nil, 0, 1, 1)
-	require.ErrorIs(t, err, routing.ErrItemType)
-	_, err = routing.DecodeRawBase64([]byte("?"), routing.Uint8, 1, 1)
-	require.ErrorIs(t, err, routing.ErrFormat)
-}

@@ -82,12 +82,3 @@ func decodeBase64(text []byte) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// DecodeRawBase64 is [DecodeRaw] of base64 text, such as SGLang's answers.
-func DecodeRawBase64(text []byte, d DType, layers, topK int) (Array, error) {
-	data, err := decodeBase64(text)
-	if err != nil {
-		return Array{}, err
-	}
-	return DecodeRaw(data, d, layers, topK)
-}

@@ -100,7 +100,7 @@ func decodeNpyString(data []byte) (Field, error) {
 		return Field{}, err
 	}
 	if !bytes.HasPrefix(file, []byte(npyMagic)) {
-		return Field{}, refuse("json", ErrFormat, "a base64 string of %d bytes that are no .npy file; if they are raw ids, their shape must come from elsewhere: DecodeRaw", len(file))
+		return Field{}, refuse("json", ErrFormat, "a base64 string of %d bytes that are no .npy file; if they are raw ids, their shape, number of rows and item type must come from elsewhere: DecodeRaw", len(file))
 	}
 	a, err := DecodeNpy(file)
 	if err != nil {

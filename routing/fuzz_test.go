@@ -35,7 +35,8 @@ func judge(t *testing.T, a routing.Array, err error) {
 	if err != nil {
 		var refused *routing.DecodeError
 		var wrong *routing.IDError
-		if !errors.As(err, &refused) && !errors.As(err, &wrong) {
+		var count *routing.CountError
+		if !errors.As(err, &refused) && !errors.As(err, &wrong) && !errors.As(err, &count) {
 			t.Fatalf("untyped error: %v", err)
 		}
 		if len(err.Error()) > 2000 {
@@ -129,13 +130,19 @@ func FuzzDecodeField(f *testing.F) {
 }
 
 func FuzzDecodeRaw(f *testing.F) {
-	f.Add([]byte{1, 2, 3, 4, 5, 6}, uint8(1), 3, 2)
-	f.Add([]byte{0, 0, 0, 128}, uint8(5), 1, 1)
-	f.Add([]byte{0}, uint8(2), 1<<31-1, 1<<31-1)
-	f.Fuzz(func(t *testing.T, data []byte, d uint8, layers, topK int) {
-		a, err := routing.DecodeRaw(data, routing.DType(d), layers, topK)
+	f.Add([]byte{1, 2, 3, 4, 5, 6}, uint8(1), 3, 2, 1)
+	f.Add([]byte{1, 2, 3, 4, 5, 6}, uint8(1), 3, 1, routing.AnyRows)
+	f.Add([]byte{0, 0, 0, 128}, uint8(5), 1, 1, 4)
+	f.Add([]byte{0}, uint8(2), 1<<31-1, 1<<31-1, 0)
+	f.Add([]byte{}, uint8(1), 1, 1, 1<<62)
+	f.Fuzz(func(t *testing.T, data []byte, d uint8, layers, topK, rows int) {
+		form := routing.RawForm{DType: routing.DType(d), Layers: layers, TopK: topK, Rows: rows}
+		a, err := routing.DecodeRaw(data, form)
 		judge(t, a, err)
-		text, textErr := routing.DecodeRawBase64([]byte(base64.StdEncoding.EncodeToString(data)), routing.DType(d), layers, topK)
+		if err == nil && rows != routing.AnyRows {
+			require.Equal(t, rows, a.Len())
+		}
+		text, textErr := routing.DecodeRawBase64([]byte(base64.StdEncoding.EncodeToString(data)), form)
 		require.Equal(t, err == nil, textErr == nil)
 		require.True(t, sameArray(a, text))
 	})
@@ -145,7 +152,7 @@ func FuzzAllLayers(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 9, 1, 0, 0}, uint8(0b1010), 4, 1, 300)
 	f.Add([]byte{0, 0, 0, 0, 7, 0, 0, 0}, uint8(0b10), 2, 1, 8)
 	f.Fuzz(func(t *testing.T, data []byte, mask uint8, all, topK, experts int) {
-		a, err := routing.DecodeRaw(data, routing.Int32, all, topK)
+		a, err := routing.DecodeRaw(data, routing.RawForm{DType: routing.Int32, Layers: all, TopK: topK, Rows: routing.AnyRows})
 		if err != nil {
 			return
 		}

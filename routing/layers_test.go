@@ -51,7 +51,7 @@ func TestRowsGoThroughAllLayersAndBack(t *testing.T) {
 
 			text, err := a.Append(nil, routing.FormatRawBase64, 5)
 			require.NoError(t, err)
-			received, err := routing.DecodeRawBase64(text, routing.Int32, m.All, 3)
+			received, err := routing.DecodeRawBase64(text, routing.RawForm{DType: routing.Int32, Layers: m.All, TopK: 3, Rows: 6})
 			require.NoError(t, err)
 			again, err := m.Rows(received, rows.Profile, 5)
 			require.NoError(t, err)
@@ -181,7 +181,7 @@ func ExampleLayerMap() {
 	}
 	// The answer of an engine that sends all layers in int32.
 	const answer = "AAAAAAAAAAAKAAAACwAAABQAAAAVAAAA"
-	a, err := routing.DecodeRawBase64([]byte(answer), routing.Int32, dense.All, p.TopK)
+	a, err := routing.DecodeRawBase64([]byte(answer), routing.RawForm{DType: routing.Int32, Layers: dense.All, TopK: p.TopK, Rows: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
