@@ -3,6 +3,7 @@ package routing_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -119,7 +120,7 @@ func BenchmarkDecode32k(b *testing.B) {
 func BenchmarkCheck32k(b *testing.B) {
 	rows := answer32k(b)
 	for name, check := range map[string]routing.Checks{
-		"range": {Range: true}, "distinct": {Distinct: true}, "zero layers": {ZeroLayers: true},
+		"range": {Range: true}, "distinct": {Distinct: true}, "zero layers": {ZeroLayers: true}, "equal runs": {EqualRuns: true},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(rows.Data)))
@@ -127,6 +128,50 @@ func BenchmarkCheck32k(b *testing.B) {
 			for b.Loop() {
 				require.NoError(b, check.Check(rows))
 			}
+		})
+	}
+}
+
+// BenchmarkCheckRow is the check of one row on a hot path, in models of every kind.
+func BenchmarkCheckRow(b *testing.B) {
+	for name, p := range map[string]routing.Profile{
+		"48x8of128": profile(b, 48, 8, 128), "58x8of256": profile(b, 58, 8, 256), "60x8of384": profile(b, 60, 8, 384),
+		"36x4of128": profile(b, 36, 4, 128), "40x22of512": profile(b, 40, 22, 512),
+	} {
+		rows := sample(b, p, 0, 64, 0)
+		b.Run(name, func(b *testing.B) {
+			k, err := routing.AllChecks.Prepare(p)
+			require.NoError(b, err)
+			at := 0
+			for b.Loop() {
+				if err := k.CheckRow(at, rows.Row(at%64)); err != nil {
+					b.Fatal(err)
+				}
+				at++
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*p.Layers), "ns/layer")
+		})
+	}
+}
+
+// BenchmarkCheckRun is the search for equal runs in a request that decodes a row a
+// step, and in one of many rows.
+func BenchmarkCheckRun(b *testing.B) {
+	rows := sample(b, profile(b, 48, 8, 128), 0, 4096, 0)
+	for _, step := range []int{1, 64, 4096} {
+		b.Run(fmt.Sprintf("step=%d", step), func(b *testing.B) {
+			k, err := routing.AllChecks.Prepare(rows.Profile)
+			require.NoError(b, err)
+			var run routing.RunState
+			for b.Loop() {
+				run.Reset()
+				for at := 0; at < rows.Len(); at += step {
+					if err := k.CheckRun(&run, at, rows.Data[at*384:(at+step)*384]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows.Len()), "ns/row")
 		})
 	}
 }

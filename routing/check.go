@@ -2,7 +2,6 @@ package routing
 
 import (
 	"encoding/binary"
-	"slices"
 
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
@@ -23,41 +22,56 @@ type Checks struct {
 	// on; with a single expert, never.
 	ZeroLayers bool
 
-	// Exempt are layers to which Distinct and ZeroLayers do not apply: dense ones
-	// in rows of all layers, layers routed by a hash.
+	// EqualRuns refuses long runs of equal rows: a capture that went on reading one
+	// buffer. Rows at positions that are multiples of 8 are compared with the one 8
+	// positions before; [EqualRun] comparisons in a row that find no difference in
+	// any layer that is not exempt are refused. So every 40 equal rows are found for
+	// certain, wherever they begin, and never less than 33. Rows that repeat with a
+	// period of 2, 4 or 8 look the same and are found as well.
+	//
+	// It is off where rows are likely to repeat: with top-k 1, if every expert is
+	// chosen, and if fewer than 16 layers are not exempt. Otherwise, if each layer
+	// repeats by chance with a probability of at most 1/2, independently of the
+	// others, n good rows are refused with a probability of at most
+	// n/8 x 2^-(4 x layers): below 10^-15 for a million rows of 16 layers.
+	//
+	// A text that is one token, or a short cycle of tokens, for hundreds of positions
+	// may route equally in truth. Switch it off where such texts are expected.
+	EqualRuns bool
+
+	// Exempt are layers to which Distinct, ZeroLayers and EqualRuns do not apply:
+	// dense ones in rows of all layers, layers routed by a hash of the token. Each
+	// is named once.
 	Exempt []int
 }
 
 // AllChecks has every check switched on and no layer exempt.
-var AllChecks = Checks{Range: true, Distinct: true, ZeroLayers: true}
+var AllChecks = Checks{Range: true, Distinct: true, ZeroLayers: true, EqualRuns: true}
 
-// zeroEvidence is the number of rows from which zeros look wrong with top-k 1.
-const zeroEvidence = 64
-
-// fewSlots is the top-k up to which comparing pairs beats marking ids.
-const fewSlots = 16
-
-// Check reports the first id that a switched on check refuses, as an [IDError].
-// Rows that are not valid are the error of [Rows.Validate]. It reads every row
-// once per check. A top-k above 16, and Exempt, cost a small allocation.
+// Check reports the first id, layer or run that a switched on check refuses, as an
+// [IDError]. Rows that are not valid are the error of [Rows.Validate], an
+// impossible Exempt is that of [Checks.Prepare]. It reads every row up to three
+// times. Exempt costs a small allocation.
 func (c Checks) Check(r Rows) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	if c.Range {
-		if err := r.checkRange(); err != nil {
-			return err
+	k, err := c.Prepare(r.Profile)
+	if err != nil {
+		return err
+	}
+	if err := k.checkZeroLayers(r); err != nil {
+		return err
+	}
+	if c.Range || c.Distinct {
+		for i := range r.Len() {
+			if err := k.CheckRow(r.Start+i, r.Row(i)); err != nil {
+				return err
+			}
 		}
 	}
-	if c.ZeroLayers {
-		if err := c.checkZeroLayers(r); err != nil {
-			return err
-		}
-	}
-	if c.Distinct {
-		return c.checkDistinct(r)
-	}
-	return nil
+	_, _, err = k.scanRuns(r, nil, 0)
+	return err
 }
 
 // checkRange finds the first id that is no expert.
@@ -92,107 +106,5 @@ func (r Rows) wrongID(reason error, i int) error {
 	return &IDError{
 		Reason: reason, Position: r.Start + row, Layer: layer, Slot: slot,
 		ID: int64(r.At(row, layer, slot)), Experts: r.Profile.Experts,
-	}
-}
-
-// checkZeroLayers finds the first layer that is zero in every row.
-func (c Checks) checkZeroLayers(r Rows) error {
-	p := r.Profile
-	if r.Len() == 0 || p.Experts == 1 || p.TopK == 1 && r.Len() < zeroEvidence {
-		return nil
-	}
-	layerBytes := p.TopK * p.ItemBytes()
-	for layer := range p.Layers {
-		if !c.exempt(layer) && r.isZero(layer*layerBytes, (layer+1)*layerBytes) {
-			return &IDError{Reason: ErrZeroLayer, Position: -1, Layer: layer, Slot: -1, Experts: p.Experts}
-		}
-	}
-	return nil
-}
-
-// isZero says whether some bytes are zero in every row.
-func (r Rows) isZero(from, to int) bool {
-	for i := range r.Len() {
-		for _, b := range r.Row(i)[from:to] {
-			if b != 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (c Checks) exempt(layer int) bool { return slices.Contains(c.Exempt, layer) }
-
-// checkDistinct finds the first id that is a repetition.
-func (c Checks) checkDistinct(r Rows) error {
-	p := r.Profile
-	var exempt []bool
-	if len(c.Exempt) > 0 {
-		exempt = make([]bool, p.Layers)
-		for layer := range exempt {
-			exempt[layer] = c.exempt(layer)
-		}
-	}
-	repetition := repetitionOf(p)
-	groupBytes := p.TopK * p.ItemBytes()
-	for group := 0; group*groupBytes < len(r.Data); group++ {
-		if len(exempt) > 0 && exempt[group%p.Layers] {
-			continue
-		}
-		if k := repetition(r.Data[group*groupBytes : (group+1)*groupBytes]); k >= 0 {
-			return r.wrongID(ErrDuplicate, group*p.TopK+k)
-		}
-	}
-	return nil
-}
-
-// repetitionOf is a function that finds the slot of the first repeated id in one
-// top-k, or -1, in the way that suits the profile.
-func repetitionOf(p Profile) func(group []byte) int {
-	switch {
-	case p.TopK > fewSlots:
-		return markedRepetition(p)
-	case p.ItemBytes() == 1:
-		return func(group []byte) int {
-			for k := 1; k < len(group); k++ {
-				for _, id := range group[:k] {
-					if id == group[k] {
-						return k
-					}
-				}
-			}
-			return -1
-		}
-	}
-	return func(group []byte) int {
-		for k := 2; k < len(group); k += 2 {
-			for j := 0; j < k; j += 2 {
-				if group[j] == group[k] && group[j+1] == group[k+1] {
-					return k / 2
-				}
-			}
-		}
-		return -1
-	}
-}
-
-// markedRepetition marks ids in a set, so that a large top-k is not quadratic.
-func markedRepetition(p Profile) func(group []byte) int {
-	lastGroup := make([]int, MaxExperts) // 1 + number of the group that had the id last
-	number, itemBytes := 0, p.ItemBytes()
-	return func(group []byte) int {
-		number++
-		for k := 0; k < p.TopK; k++ {
-			id := int(group[k*itemBytes])
-			if itemBytes == 2 {
-				id = int(binary.LittleEndian.Uint16(group[2*k:]))
-			}
-			if lastGroup[id] == number {
-				return k
-			}
-			lastGroup[id] = number
-		}
-		return -1
 	}
 }

@@ -25,6 +25,12 @@
 // 255 is an expert of a model with 256 of them, and negative ids are refused.
 // What is missing is missing, and never encoded among the ids.
 //
+// # Checks
+//
+// [Checks] find what has the right shape and cannot be right: ids that are no experts
+// or occur twice, layers and rows that nobody captured. [Checks.Check] looks through
+// rows that are all there, a [Checker] through rows as they come.
+//
 // # Errors
 //
 // Damaged or unsuitable data is a [DecodeError], a wrong number of rows a

@@ -21,6 +21,10 @@ var (
 
 	// ErrZeroLayer reports a layer whose ids are all zero: nobody captured it.
 	ErrZeroLayer = errors.New("layer is all zero")
+
+	// ErrEqualRows reports a long run of equal rows: one row was captured over and
+	// over.
+	ErrEqualRows = errors.New("run of equal rows")
 )
 
 // DecodeError is data that a decoder refuses.
@@ -58,11 +62,12 @@ func (e *CountError) Error() string {
 // Unwrap gives the reason to [errors.Is].
 func (e *CountError) Unwrap() error { return auxerrors.ErrMismatch }
 
-// IDError is an expert id that cannot be right, and its place.
+// IDError is an expert id that cannot be right, and its place; or a layer, or a run
+// of rows.
 type IDError struct {
-	Reason   error // [auxerrors.ErrOutOfRange], [ErrDuplicate] or [ErrZeroLayer]
-	Position int   // of the token; -1 if the reason concerns all rows
-	Layer    int
+	Reason   error // [auxerrors.ErrOutOfRange], [ErrDuplicate], [ErrZeroLayer] or [ErrEqualRows]
+	Position int   // of the token; of the first row of a run; -1 if the reason concerns all rows
+	Layer    int   // -1 if the reason concerns whole rows
 	Slot     int   // in the top-k; -1 if the reason concerns a whole layer
 	ID       int64 // what is there
 	Experts  int   // ids are 0 <= id < Experts
@@ -70,6 +75,9 @@ type IDError struct {
 
 // Error names the place and the id.
 func (e *IDError) Error() string {
+	if e.Layer < 0 {
+		return fmt.Sprintf("auxoutput: %v: position %d and every %dth up to %d", e.Reason, e.Position, runStride, e.Position+EqualRun*runStride)
+	}
 	where := fmt.Sprintf("layer %d", e.Layer)
 	if e.Position >= 0 {
 		where = fmt.Sprintf("position %d, %s, slot %d", e.Position, where, e.Slot)
