@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/prefixcache"
 )
 
@@ -46,4 +47,25 @@ func TestPublicCase_PC_083_AHitEndsAtTheFirstGap(t *testing.T) {
 	hit, err := c.Lookup(&newSequence(t, 4, count(0, 13)...).Request, prefixcache.NoLimit)
 	require.NoError(t, err)
 	require.Zero(t, hit, "two blocks are there, and neither is of use")
+}
+
+func TestPublicCase_PC_122_EventsOfACoarseGroupHaveItsOwnHashes(t *testing.T) {
+	c := newCache(t, prefixcache.Config{
+		Blocks: 300, Groups: []prefixcache.Group{full(256), window(4, 9)}, Events: true,
+	})
+	s := newSequence(t, 4, count(0, 768)...)
+	require.Len(t, s.Hashes, 192)
+	require.Zero(t, admit(t, c, s))
+	coarse, err := blockhash.CoarseView(s.Hashes, 64)
+	require.NoError(t, err)
+	var of [2][]prefixcache.Event
+	for _, e := range c.DrainEvents(nil) {
+		of[e.Group] = append(of[e.Group], e)
+	}
+	require.Equal(t, []prefixcache.Event{{Kind: prefixcache.Stored, Group: 0, Hashes: coarse, Tokens: 768, BlockTokens: 256}}, of[0])
+	require.Equal(t, []blockhash.Hash{s.Hashes[63], s.Hashes[127], s.Hashes[191]}, coarse)
+	require.Len(t, of[1], 1)
+	require.Equal(t, 4, of[1][0].BlockTokens)
+	require.Contains(t, of[1][0].Hashes, s.Hashes[191])
+	require.Subset(t, s.Hashes, of[1][0].Hashes, "the window's own hashes are the fine ones")
 }

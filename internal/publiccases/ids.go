@@ -175,4 +175,26 @@ var idCases = []publicCase{
 			{"routing/model", "TheSizeOfABatchIsKnownBeforeItIsSent"},
 		},
 	},
+	{
+		id: "PC-110",
+		sources: []string{
+			"https://github.com/sgl-project/sglang/pull/31219",
+		},
+		met:    "Engines came to send ids in one, two or four bytes, and raw ones of one width were read as another.",
+		answer: "Raw ids are decoded with the exact number of rows, and any other number of bytes is an error with both counts.",
+		tests: []test{
+			{"routing", "RawIdsOfAnotherWidthAreRefused"},
+		},
+	},
+	{
+		id: "PC-134",
+		sources: []string{
+			"https://github.com/sgl-project/sglang/pull/36404",
+		},
+		met:    "Padding was captured into a buffer that nobody cleared, and a replay had one row 67 times.",
+		answer: "Rows of -1 and of zeros repeat an expert in one top-k, and a row that is there 40 times is found as a run of equal rows.",
+		tests: []test{
+			{"routing", "RowsOfABufferThatWasNotClearedAreFlagged"},
+		},
+	},
 }

@@ -82,4 +82,16 @@ var keyCases = []publicCase{
 			{"bench/trace", "TestIdsThatAreLocalToASessionAreNotShared"},
 		},
 	},
+	{
+		id: "PC-122",
+		sources: []string{
+			"https://github.com/vllm-project/vllm/pull/51614",
+			"https://github.com/vllm-project/vllm/pull/43258",
+		},
+		met:    "Consumers of events got the fine hashes of a request for a group whose blocks are larger.",
+		answer: "An event has the hashes and the block size of its own group: of a larger block the hash at its end.",
+		tests: []test{
+			{"prefixcache", "EventsOfACoarseGroupHaveItsOwnHashes"},
+		},
+	},
 }
