@@ -51,8 +51,10 @@ func (c *Cache) registerFull(r *Request, g *group, t *table, end int) {
 	if end <= t.done {
 		return
 	}
-	for _, b := range t.blocks[t.done:end] {
-		c.forget(b)
+	if g.hashes > 1 {
+		for _, b := range t.blocks[t.done:end] {
+			c.forget(b)
+		}
 	}
 	event := Event{Kind: Stored, Group: int(g.id), Tokens: (end - t.done) * g.BlockTokens, BlockTokens: g.BlockTokens}
 	if t.done > 0 {
