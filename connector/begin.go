@@ -62,7 +62,7 @@ func (w *Worker) begin(step *begun, meta *Metadata, renews bool) error {
 		return err
 	}
 	if renews {
-		if err := w.consider(lives{}, new([]*life), meta, step.holdings); err != nil {
+		if err := w.validate(lives{}, new([]*life), meta, step.holdings); err != nil {
 			return err
 		}
 		if err := w.renew(meta.Generation); err != nil {
@@ -127,6 +127,7 @@ func (w *Worker) renew(generation uint64) error {
 		l.waiting = clearAll(l.waiting)
 	}
 	w.lives.endAll()
+	w.unheard = clearAll(w.unheard)
 	for _, step := range w.steps {
 		w.recycle(step)
 	}
@@ -137,7 +138,7 @@ func (w *Worker) renew(generation uint64) error {
 }
 
 // apply lets metadata take effect, or refuses it and changes nothing. One put does
-// it all: new hashes are retained, blocks that waited for them are published, and
+// it all: new keys are retained, blocks that waited for them are published, and
 // what finished requests held is released.
 //
 // The reference publishes and retains request by request in the order scheduled,
@@ -146,7 +147,7 @@ func (w *Worker) renew(generation uint64) error {
 // each from its last block to its first. The store walks a list backwards, so the
 // list is the other way round: the last request first, each from its first block.
 func (w *Worker) apply(step *begun, meta *Metadata) error {
-	if err := w.consider(w.lives, &w.scheduled, meta, step.holdings); err != nil {
+	if err := w.validate(w.lives, &w.scheduled, meta, step.holdings); err != nil {
 		return err
 	}
 	if err := w.rows.remove(meta.Removed); err != nil {
@@ -154,25 +155,29 @@ func (w *Worker) apply(step *begun, meta *Metadata) error {
 	}
 	w.retain, w.release = w.retain[:0], w.release[:0]
 	for i := range meta.Scheduled {
-		if s := &meta.Scheduled[i]; len(s.Hashes) > 0 {
-			w.retain = append(w.retain, s.Hashes...)
+		if s := &meta.Scheduled[i]; len(s.Keys) > 0 {
+			w.retain = append(w.retain, s.Keys...)
 			if !s.New {
-				w.addKeyed(w.lives.find(&w.scheduled, i, s.ID), s.Hashes)
+				w.addKeyed(w.lives.find(&w.scheduled, i, s.ID), s.Keys)
 			}
 		}
 	}
 	for _, u := range meta.Updates {
-		w.retain = append(w.retain, u.Hashes...)
-		w.addKeyed(w.lives.byID[u.ID], u.Hashes)
+		w.retain = append(w.retain, u.Keys...)
+		w.addKeyed(w.lives.byID[u.ID], u.Keys)
 	}
 	for _, f := range meta.Finished {
-		w.retain = append(w.retain, f.Hashes...)
-		w.addKeyed(w.lives.byID[f.ID], f.Hashes)
+		w.retain = append(w.retain, f.Keys...)
+		if !f.NeverRan {
+			w.addKeyed(w.lives.byID[f.ID], f.Keys)
+		}
 	}
 	for i := len(meta.Finished) - 1; i >= 0; i-- {
 		f := &meta.Finished[i]
-		w.release = append(w.release, w.lives.byID[f.ID].hashes...)
-		w.release = append(w.release, f.Hashes...)
+		if !f.NeverRan {
+			w.release = append(w.release, w.lives.byID[f.ID].keys...)
+		}
+		w.release = append(w.release, f.Keys...)
 	}
 	for _, h := range step.holdings {
 		w.release = append(w.release, h.pins()...)
@@ -182,25 +187,28 @@ func (w *Worker) apply(step *begun, meta *Metadata) error {
 	if err != nil {
 		return err
 	}
-	w.settle(step, meta)
+	w.adopt(step, meta)
 	return nil
 }
 
-// addKeyed puts the blocks into the batch that waited for these new hashes.
-func (w *Worker) addKeyed(l *life, hashes []blockhash.Hash) {
+// addKeyed puts the blocks into the batch that waited for these new keys.
+func (w *Worker) addKeyed(l *life, keys []blockhash.Hash) {
 	for i := range l.waiting {
-		at := l.waiting[i].Start/w.blockTokens - len(l.hashes)
-		if at >= len(hashes) {
+		at := l.waiting[i].Start/w.blockTokens - len(l.keys)
+		if at >= len(keys) {
 			break
 		}
-		w.blocks = append(w.blocks, store.Block{Hash: hashes[at], Rows: l.waiting[i].Rows})
+		w.blocks = append(w.blocks, store.Block{Hash: keys[at], Rows: l.waiting[i].Rows})
 	}
 }
 
-// consider checks metadata against the state of the requests.
-func (w *Worker) consider(known lives, hints *[]*life, meta *Metadata, holdings []*holding) error {
+// validate checks metadata against the state of the requests.
+func (w *Worker) validate(known lives, hints *[]*life, meta *Metadata, holdings []*holding) error {
 	w.checks++
 	for _, f := range meta.Finished {
+		if f.NeverRan {
+			continue
+		}
 		l := known.byID[f.ID]
 		switch {
 		case l == nil:
@@ -209,13 +217,13 @@ func (w *Worker) consider(known lives, hints *[]*life, meta *Metadata, holdings 
 			return refuse("begin", f.ID, ErrDuplicateRequest, "it is finished twice")
 		}
 		l.finishes = w.checks
-		if err := w.gate.covers(l.holding, f.ID, len(l.hashes)+len(f.Hashes)); err != nil {
+		if err := w.gate.covers(l.holding, f.ID, len(l.keys)+len(f.Keys)); err != nil {
 			return err
 		}
 	}
 	clear(w.starting)
 	for i := range meta.Scheduled {
-		if err := w.considerScheduled(known, hints, meta, i, holdings); err != nil {
+		if err := w.validateScheduled(known, hints, meta, i, holdings); err != nil {
 			return err
 		}
 	}
@@ -223,19 +231,19 @@ func (w *Worker) consider(known lives, hints *[]*life, meta *Metadata, holdings 
 		l := known.byID[u.ID]
 		switch {
 		case l == nil:
-			return refuse("begin", u.ID, ErrUnknownRequest, "it has new hashes")
+			return refuse("begin", u.ID, ErrUnknownRequest, "it has new keys")
 		case l.finishes == w.checks || l.runs == w.checks:
-			return refuse("begin", u.ID, ErrDuplicateRequest, "its new hashes are listed apart")
+			return refuse("begin", u.ID, ErrDuplicateRequest, "its new keys are listed apart")
 		}
 		l.runs = w.checks
-		if err := w.gate.covers(l.holding, u.ID, len(l.hashes)+len(u.Hashes)); err != nil {
+		if err := w.gate.covers(l.holding, u.ID, len(l.keys)+len(u.Keys)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Worker) considerScheduled(known lives, hints *[]*life, meta *Metadata, at int, holdings []*holding) error {
+func (w *Worker) validateScheduled(known lives, hints *[]*life, meta *Metadata, at int, holdings []*holding) error {
 	s := &meta.Scheduled[at]
 	if s.New {
 		if l := known.byID[s.ID]; w.starting[s.ID] || l != nil && l.finishes != w.checks {
@@ -245,7 +253,7 @@ func (w *Worker) considerScheduled(known lives, hints *[]*life, meta *Metadata, 
 		if w.gate == nil {
 			return nil
 		}
-		return w.gate.covers(holdings[at], s.ID, len(s.Hashes))
+		return w.gate.covers(holdings[at], s.ID, len(s.Keys))
 	}
 	l := known.find(hints, at, s.ID)
 	switch {
@@ -255,26 +263,28 @@ func (w *Worker) considerScheduled(known lives, hints *[]*life, meta *Metadata, 
 		return refuse("begin", s.ID, ErrRunAndFinish, "it is scheduled and finished")
 	case l.runs == w.checks:
 		return refuse("begin", s.ID, ErrDuplicateRequest, "it is scheduled twice")
-	case s.EmitStart > l.emit:
+	case s.EmitStart > l.emit && l.lost == nil:
 		return refuse("begin", s.ID, ErrEmitAhead, "%d, the worker has handed out rows up to %d", s.EmitStart, l.emit)
 	}
 	l.runs = w.checks
-	if len(s.Hashes) == 0 {
+	if len(s.Keys) == 0 {
 		return nil
 	}
-	return w.gate.covers(l.holding, s.ID, len(l.hashes)+len(s.Hashes))
+	return w.gate.covers(l.holding, s.ID, len(l.keys)+len(s.Keys))
 }
 
-// settle brings the states of the requests up to date after the put.
-func (w *Worker) settle(step *begun, meta *Metadata) {
+// adopt brings the states of the requests up to date after the put.
+func (w *Worker) adopt(step *begun, meta *Metadata) {
 	for _, f := range meta.Finished {
-		w.end(w.lives.byID[f.ID])
+		if !f.NeverRan {
+			w.end(w.lives.byID[f.ID])
+		}
 	}
 	for i := range meta.Scheduled {
 		s := &meta.Scheduled[i]
 		var l *life
 		if s.New {
-			l = w.lives.begin(s.ID, s.EmitStart)
+			l = w.lives.begin(s.ID, s.EmitStart, s.Hit)
 			if w.gate != nil {
 				l.holding = step.holdings[i]
 			}
@@ -282,36 +292,41 @@ func (w *Worker) settle(step *begun, meta *Metadata) {
 			l = w.lives.find(&w.scheduled, i, s.ID)
 		}
 		l.running = step.number
-		w.learn(l, s.Hashes)
+		w.learn(l, s.Keys)
 	}
 	for _, u := range meta.Updates {
-		w.learn(w.lives.byID[u.ID], u.Hashes)
+		w.learn(w.lives.byID[u.ID], u.Keys)
 	}
 	w.gate.unpin(step.holdings)
 	step.applied = true
 }
 
-// learn adds hashes to a request whose blocks that waited for them are published.
-func (w *Worker) learn(l *life, hashes []blockhash.Hash) {
-	if len(hashes) == 0 {
+// learn adds keys to a request whose blocks that waited for them are published.
+func (w *Worker) learn(l *life, keys []blockhash.Hash) {
+	if len(keys) == 0 {
 		return
 	}
-	l.hashes = append(l.hashes, hashes...)
+	l.keys = append(l.keys, keys...)
+	if l.lost != nil {
+		w.nameUnpublished(l, len(l.keys)-len(keys))
+		return
+	}
 	keyed := 0
-	for keyed < len(l.waiting) && l.waiting[keyed].Start/w.blockTokens < len(l.hashes) {
+	for keyed < len(l.waiting) && l.waiting[keyed].Start/w.blockTokens < len(l.keys) {
 		w.pool.Release(l.waiting[keyed])
 		keyed++
 	}
 	if keyed == 0 {
 		return
 	}
-	w.gate.published(l.holding, l.waiting[keyed-1].Start/w.blockTokens+1)
+	l.stored = l.waiting[keyed-1].Start/w.blockTokens + 1
+	w.gate.published(l.holding, l.stored)
 	left := copy(l.waiting, l.waiting[keyed:])
 	clear(l.waiting[left:])
 	l.waiting = l.waiting[:left]
 }
 
-// end lets go of a request whose hashes are released.
+// end lets go of a request whose keys are released.
 func (w *Worker) end(l *life) {
 	l.drop(w.pool)
 	w.gate.release(l.holding)
@@ -328,7 +343,7 @@ func (w *Worker) advance() {
 			return // Process tries again and reports what is wrong
 		}
 		if err != nil {
-			w.salvage(step)
+			w.giveUp(step)
 			if w.deferred == nil {
 				w.deferred = err
 			}

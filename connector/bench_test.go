@@ -3,6 +3,7 @@ package connector_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -30,13 +31,13 @@ type load struct {
 	hashes   uint64
 }
 
-func newLoad(t testing.TB, sequences, stepTokens int) *load {
+func newLoad(t testing.TB, sequences, stepTokens int, check connector.CheckLevel) *load {
 	blockBytes, err := qwen.BlockBytes(qwenBlock)
 	require.NoError(t, err)
 	s, err := store.New(store.Options{MaxBytes: int64(loadSlots * blockBytes), BlockBytes: blockBytes})
 	require.NoError(t, err)
 	w, err := connector.NewWorker(s, connector.Options{
-		Profile: qwen, BlockTokens: qwenBlock, MaxSequences: sequences, MaxStepTokens: stepTokens, MaxInFlight: 2,
+		Profile: qwen, BlockTokens: qwenBlock, MaxSequences: sequences, MaxStepTokens: stepTokens, MaxInFlight: 2, Check: check,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -44,6 +45,18 @@ func newLoad(t testing.TB, sequences, stepTokens int) *load {
 		require.NoError(t, s.Close())
 	})
 	return &load{worker: w, rowBytes: qwen.RowBytes()}
+}
+
+// captured are n rows that no check refuses, all different.
+func (l *load) captured(n int) []byte {
+	random := rand.New(rand.NewPCG(uint64(n), 7))
+	rows := make([]byte, 0, n*l.rowBytes)
+	for range n * qwen.Layers {
+		for _, id := range random.Perm(qwen.Experts)[:qwen.TopK] {
+			rows = append(rows, byte(id))
+		}
+	}
+	return rows
 }
 
 // hash is a new one.
@@ -86,13 +99,18 @@ type decode struct {
 	*load
 	meta     connector.Metadata
 	batch    connector.Batch
+	rows     []byte             // of some steps in turn
 	hashes   [][]blockhash.Hash // one for each block, made before
 	lifetime int
 	turn     int
 }
 
-func newDecode(t testing.TB, requests int) *decode {
-	d := &decode{load: newLoad(t, requests, requests), lifetime: 64 * qwenBlock}
+// decodeTurns is how many steps have rows of their own: enough that a request's rows
+// do not repeat where they are compared, and few enough to stay in the cache.
+const decodeTurns = 9
+
+func newDecode(t testing.TB, requests int, check connector.CheckLevel) *decode {
+	d := &decode{load: newLoad(t, requests, requests, check), lifetime: 64 * qwenBlock}
 	d.batch.Bounds = append(d.batch.Bounds, 0)
 	for i := range requests {
 		id := fmt.Sprint("request-", i)
@@ -108,7 +126,8 @@ func newDecode(t testing.TB, requests int) *decode {
 		}
 		d.hashes = append(d.hashes, hashes)
 	}
-	d.batch.Rows = make([]byte, requests*d.rowBytes)
+	d.batch.RowCount = requests
+	d.rows = d.captured(decodeTurns * requests)
 	return d
 }
 
@@ -116,9 +135,11 @@ func newDecode(t testing.TB, requests int) *decode {
 // completed it, and a request that has reached its age makes room for another one.
 func (d *decode) next() {
 	d.meta.Finished = d.meta.Finished[:0]
+	size := len(d.rows) / decodeTurns
+	d.batch.Rows = d.rows[d.turn%decodeTurns*size:][:size]
 	for i := range d.meta.Scheduled {
 		s, at := &d.meta.Scheduled[i], &d.batch.Starts[i]
-		s.New, s.EmitStart, s.Hashes = false, *at, nil
+		s.New, s.EmitStart, s.Keys = false, *at, nil
 		switch {
 		case d.turn == 0 || *at == d.lifetime:
 			if d.turn > 0 {
@@ -129,7 +150,7 @@ func (d *decode) next() {
 			d.meta.Finished = append(d.meta.Finished, connector.Update{ID: s.ID})
 			s.New, s.EmitStart, *at = true, 0, 0
 		case *at%qwenBlock == 0:
-			s.Hashes = d.hashes[i][*at/qwenBlock-1 : *at/qwenBlock]
+			s.Keys = d.hashes[i][*at/qwenBlock-1 : *at/qwenBlock]
 		}
 	}
 	d.turn++
@@ -145,7 +166,17 @@ func (d *decode) run(t testing.TB) {
 
 // A decode step of 256 requests: 256 rows, 16 blocks published, 256 rows out.
 func BenchmarkDecodeStepOf256Requests(b *testing.B) {
-	d := newDecode(b, 256)
+	forEachCheck(b, func(b *testing.B, check connector.CheckLevel) { benchmarkDecode(b, newDecode(b, 256, check)) })
+}
+
+// forEachCheck runs a benchmark for each amount of checking.
+func forEachCheck(b *testing.B, run func(*testing.B, connector.CheckLevel)) {
+	for name, check := range map[string]connector.CheckLevel{"sampled": connector.CheckSampled, "all": connector.CheckAll, "off": connector.CheckOff} {
+		b.Run("check="+name, func(b *testing.B) { run(b, check) })
+	}
+}
+
+func benchmarkDecode(b *testing.B, d *decode) {
 	for range 3 * d.lifetime {
 		d.run(b)
 	}
@@ -159,21 +190,21 @@ func BenchmarkDecodeStepOf256Requests(b *testing.B) {
 }
 
 // prefill runs prompts in chunks of 8,192 tokens, whose hashes are known.
-func benchmarkPrefill(b *testing.B, sampled int) {
+func benchmarkPrefill(b *testing.B, sampled int, check connector.CheckLevel) {
 	const tokens = 8192
-	l := newLoad(b, 4, tokens)
+	l := newLoad(b, 4, tokens, check)
 	hashes := make([]blockhash.Hash, 2*loadSlots)
 	for i := range hashes {
 		hashes[i] = l.hash()
 	}
-	batch := connector.Batch{IDs: []string{"a"}, Starts: []int{0}, Bounds: []int{0, tokens}, Sampled: []int{sampled}, Rejected: []int{0}, Rows: make([]byte, tokens*l.rowBytes)}
+	batch := connector.Batch{IDs: []string{"a"}, Starts: []int{0}, Bounds: []int{0, tokens}, Sampled: []int{sampled}, Rejected: []int{0}, RowCount: tokens, Rows: l.captured(tokens)}
 	once := copies(batch.Rows)
 	meta := connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a", New: true}}}
 	turn := 0
 	run := func() {
 		blocks := tokens / qwenBlock
 		at := turn * blocks % (len(hashes) - blocks + 1) / blocks * blocks
-		meta.Scheduled[0].Hashes = hashes[at : at+blocks]
+		meta.Scheduled[0].Keys = hashes[at : at+blocks]
 		if turn++; turn == 2 {
 			meta.Finished = []connector.Update{{ID: "a"}}
 		}
@@ -191,16 +222,20 @@ func benchmarkPrefill(b *testing.B, sampled int) {
 }
 
 // A part of a prompt is published.
-func BenchmarkPrefillChunkOf8192Tokens(b *testing.B) { benchmarkPrefill(b, 0) }
+func BenchmarkPrefillChunkOf8192Tokens(b *testing.B) {
+	forEachCheck(b, func(b *testing.B, check connector.CheckLevel) { benchmarkPrefill(b, 0, check) })
+}
 
 // A whole prompt is published and handed out.
-func BenchmarkPromptOf8192Tokens(b *testing.B) { benchmarkPrefill(b, 1) }
+func BenchmarkPromptOf8192Tokens(b *testing.B) {
+	forEachCheck(b, func(b *testing.B, check connector.CheckLevel) { benchmarkPrefill(b, 1, check) })
+}
 
 func TestADecodeStepAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("LOUD: pools drop what they hold at random under the race detector")
 	}
-	d := newDecode(t, 64)
+	d := newDecode(t, 64, connector.CheckSampled)
 	for range 2 * d.lifetime {
 		d.run(t)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,22 +36,24 @@ func (e *engine) settle() {
 		}
 		b.Sampled = append(b.Sampled, sampled)
 		for range executed - rejected {
-			b.Rows = append(b.Rows, e.row(f.generation, r.s.tokens, *r.real)...)
-			if e.cfg.stamped {
-				b.Rows[len(b.Rows)-1] = e.settled
-			}
+			b.Rows = append(b.Rows, e.row(f.generation, r.number, r.s.tokens, *r.real)...)
 			if *r.real++; *r.real%e.cfg.block == 0 {
 				e.completed++
 			}
 		}
 		for range rejected * e.profile.RowBytes() {
-			b.Rows = append(b.Rows, 0xee)
+			b.Rows = append(b.Rows, 0xff)
 		}
 	}
-	if e.pick.between(0, 3) == 0 {
-		b.Bounds = append(b.Bounds, b.Bounds[len(b.Bounds)-1]+7) // padding
+	b.RowCount = b.Bounds[len(b.Bounds)-1]
+	switch e.pick.between(0, 7) {
+	case 0: // padding of the bounds
+		b.Bounds = append(b.Bounds, b.RowCount+7)
+	case 1: // and of the captured rows
+		b.RowCount += 7
+		b.Bounds = append(b.Bounds, b.RowCount)
+		b.Rows = append(b.Rows, make([]byte, 7*e.profile.RowBytes())...)
 	}
-	e.settled++
 	err := e.worker.Process(f.step, b, &e.out)
 	if f.generation < e.scheduler.Generation() {
 		if err != nil {
@@ -106,9 +107,9 @@ func (e *engine) take(r run, sampled, rejected int) {
 	}
 	var want []byte
 	for p := s.emitted; p < s.known-1; p++ {
-		want = append(want, e.row(e.scheduler.Generation(), s.tokens, p)...)
+		want = append(want, e.row(e.scheduler.Generation(), e.wroteBy(s, p), s.tokens, p)...)
 	}
-	require.Equal(e.t, fmt.Sprintf("%x", e.unstamped(want)), fmt.Sprintf("%x", e.unstamped(rows)), "request %s, positions %d to %d", s.id, s.emitted, s.known-1)
+	require.Equal(e.t, fmt.Sprintf("%x", want), fmt.Sprintf("%x", rows), "request %s, positions %d to %d", s.id, s.emitted, s.known-1)
 	s.emitted = s.known - 1
 	if finished {
 		e.served++
@@ -134,16 +135,8 @@ func (e *engine) register(s *sequence) {
 	inFlight = min(inFlight, s.kv.Computed())
 	if e.reserve(s, s.kv.Computed()-inFlight) {
 		require.NoError(e.t, e.cache.Settle(&s.kv, inFlight))
+		e.took(s)
 	}
-}
-
-// unstamped is a copy of rows without the stamps.
-func (e *engine) unstamped(rows []byte) []byte {
-	rows = slices.Clone(rows)
-	for at := e.profile.RowBytes() - 1; e.cfg.stamped && at < len(rows); at += e.profile.RowBytes() {
-		rows[at] = 0
-	}
-	return rows
 }
 
 // reset preempts everything and clears the prefix cache.
@@ -155,7 +148,6 @@ func (e *engine) reset() {
 		s.life += 2 // tokens in flight are dropped
 	}
 	require.True(e.t, e.cache.Reset())
-	e.cache.DrainEvents(nil)
 	e.scheduler.Reset()
 	if gate := e.worker.Gate(); gate != nil {
 		require.NoError(e.t, gate.Reset())

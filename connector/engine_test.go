@@ -32,7 +32,10 @@ type engineConfig struct {
 	drafts   int
 	writer   bool
 	settles  bool // register a block as its last token arrives, and not when the request next runs
-	stamped  bool // the last byte of a row says in which step it was computed
+	window   int  // tokens of a second KV group's sliding window; 0 for no such group
+	unit     int  // hash blocks of a KV block of that group
+	eagle    bool
+	check    connector.CheckLevel
 }
 
 // engine is a small serving engine: a prefix cache, a scheduler with chunks,
@@ -54,18 +57,17 @@ type engine struct {
 	preempted        bool // since the last step: nobody is admitted in the next one
 	meta             connector.Metadata
 	out              connector.Output
-	used             map[string]int                      // requests by id
-	parts            map[blockhash.Hash][]blockhash.Hash // hash blocks of a KV block, by the hash of the last
-	wholes           map[blockhash.Hash][]blockhash.Hash // KV blocks that a hash block is part of, by their last hashes
+	used             map[string]int // requests by id
+	writers          []uint64       // by KV block of full attention: the admission that wrote it
+	admissions       uint64
 	served           int
 	missing          int
 	tooLarge         int
 	refused          int
 
 	watch     observer
-	contents  map[blockhash.Hash]content
-	completed uint64 // blocks of accepted rows that steps have completed
-	settled   byte   // outputs processed so far, the last byte of the number
+	contents  map[blockhash.Hash]content // by key
+	completed uint64                     // blocks of accepted rows that steps have completed
 }
 
 // observer looks at the engine from step to step.
@@ -74,10 +76,13 @@ type observer interface {
 	processed(run flight) // the worker has processed an output
 }
 
-// content is the tokens that a hash stands for: a block of them, and those before.
+// content is what a key stands for: the tokens of a block and those before, and who
+// computed it.
 type content struct {
+	hash   blockhash.Hash
 	tokens []uint32
-	at     int // the first one of the block
+	at     int // the first token of the block
+	writer uint64
 }
 
 // sequence is a request.
@@ -95,6 +100,11 @@ type sequence struct {
 	paused  bool
 	landed  int // the last life whose first output was processed, counted from 1
 	ended   bool
+
+	number  uint64   // of its admission, among all
+	writers []uint64 // by KV block of its table
+	hit     int      // hash blocks that others wrote
+	told    int      // hash blocks whose keys are in contents
 }
 
 // flight is a step whose output is to come.
@@ -107,6 +117,7 @@ type flight struct {
 type run struct {
 	s        *sequence
 	life     int
+	number   uint64
 	real     *int
 	start    int
 	base     int // tokens that are no drafts
@@ -115,17 +126,18 @@ type run struct {
 }
 
 func newEngine(t require.TestingT, cfg engineConfig, pick choices) *engine {
-	profile, err := routing.NewProfile(2, 2, 256)
+	profile, err := routing.NewProfile(2, 2, 255)
 	require.NoError(t, err)
 	blockBytes, err := profile.BlockBytes(cfg.block)
 	require.NoError(t, err)
 	root, err := blockhash.DefaultRoot(blockhash.SHA256CBOR)
 	require.NoError(t, err)
-	e := &engine{t: t, cfg: cfg, pick: pick, profile: profile, root: root, used: map[string]int{}, contents: map[blockhash.Hash]content{}, parts: map[blockhash.Hash][]blockhash.Hash{}, wholes: map[blockhash.Hash][]blockhash.Hash{}}
-	e.cache, err = prefixcache.New(prefixcache.Config{
-		Blocks: cfg.kvBlocks, HashTokens: cfg.block, Events: true,
-		Groups: []prefixcache.Group{{Kind: prefixcache.FullAttention, BlockTokens: cfg.block * cfg.coarse}},
-	})
+	e := &engine{t: t, cfg: cfg, pick: pick, profile: profile, root: root, used: map[string]int{}, contents: map[blockhash.Hash]content{}, writers: make([]uint64, cfg.kvBlocks)}
+	groups := []prefixcache.Group{{Kind: prefixcache.FullAttention, BlockTokens: cfg.block * cfg.coarse}}
+	if cfg.window > 0 {
+		groups = append(groups, prefixcache.Group{Kind: prefixcache.SlidingWindow, BlockTokens: cfg.block * cfg.unit, Window: cfg.window})
+	}
+	e.cache, err = prefixcache.New(prefixcache.Config{Blocks: cfg.kvBlocks, HashTokens: cfg.block, Groups: groups, Eagle: cfg.eagle})
 	require.NoError(t, err)
 	e.store, err = store.New(store.Options{MaxBytes: int64(cfg.slots * blockBytes), BlockBytes: blockBytes, Verify: true})
 	require.NoError(t, err)
@@ -134,11 +146,12 @@ func newEngine(t require.TestingT, cfg engineConfig, pick choices) *engine {
 		require.NoError(t, err)
 	}
 	e.worker, err = connector.NewWorker(e.store, connector.Options{
-		Mode: cfg.mode, Profile: profile, BlockTokens: cfg.block, HashesPerKVBlock: cfg.coarse,
-		MaxSequences: cfg.most, MaxStepTokens: cfg.budget, MaxInFlight: cfg.lag + 1, Writer: e.writer,
+		Mode: cfg.mode, Profile: profile, BlockTokens: cfg.block, Check: cfg.check,
+		HashesPerKVBlock: e.cache.Config().SchedulerTokens / cfg.block,
+		MaxSequences:     cfg.most, MaxStepTokens: cfg.budget, MaxInFlight: cfg.lag + 1, Writer: e.writer,
 	})
 	require.NoError(t, err)
-	e.scheduler, err = connector.NewScheduler(cfg.mode)
+	e.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{Mode: cfg.mode, KVBlocks: cfg.kvBlocks, HashesPerBlock: cfg.coarse})
 	require.NoError(t, err)
 	return e
 }
@@ -166,31 +179,44 @@ func (e *engine) know(s *sequence, known int) {
 	s.chain.Append(s.tokens[s.known:known]...)
 	s.known = known
 	s.kv.Tokens, s.kv.Hashes = known, s.chain.Hashes()
-	for i, hash := range s.kv.Hashes {
-		e.contents[hash] = content{s.tokens, i * e.cfg.block}
-	}
-	for part := range slices.Chunk(s.kv.Hashes, e.cfg.coarse) {
-		last := part[len(part)-1]
-		if len(part) < e.cfg.coarse || e.parts[last] != nil {
-			continue
-		}
-		e.parts[last] = part
-		for _, hash := range part {
-			e.wholes[hash] = append(e.wholes[hash], last)
-		}
-	}
 }
 
 func (s *sequence) request() connector.Request {
 	return connector.Request{
 		ID: s.id, Tokens: s.known, Outputs: s.known - s.prompt, PromptStart: s.start,
-		Hashes: s.kv.Hashes, Registered: len(s.kv.Registered(0)),
+		Hashes: s.kv.Hashes, Registered: len(s.kv.Registered(0)), Blocks: s.kv.Table(0),
 	}
+}
+
+// took accounts for the KV blocks that a request was given or had registered.
+func (e *engine) took(s *sequence) {
+	table := s.kv.Table(0)
+	for _, block := range table[len(s.writers):] {
+		s.writers = append(s.writers, s.number)
+		e.writers[block] = s.number
+	}
+	require.NoError(e.t, e.scheduler.Extend(s.request()))
+	hashes := s.kv.Registered(0)
+	keys, err := e.scheduler.Keys(s.id, hashes)
+	require.NoError(e.t, err)
+	for ; s.told < len(keys); s.told++ {
+		if s.told >= s.hit {
+			e.contents[keys[s.told]] = content{hashes[s.told], s.tokens, s.told * e.cfg.block, s.number}
+		}
+	}
+}
+
+// wroteBy is the admission whose forward pass wrote the KV of a position.
+func (e *engine) wroteBy(s *sequence, position int) uint64 {
+	if position < s.hit*e.cfg.block {
+		return s.writers[position/e.cfg.block/e.cfg.coarse]
+	}
+	return s.number
 }
 
 // leave ends the life of a running request: finish, abort or preemption.
 func (e *engine) leave(s *sequence, back bool) {
-	require.NoError(e.t, e.scheduler.Finish(s.id, s.kv.Hashes, len(s.kv.Registered(0))))
+	require.NoError(e.t, e.scheduler.Finish(s.request()))
 	if back {
 		require.NoError(e.t, e.cache.Preempt(&s.kv))
 	} else {
@@ -206,9 +232,7 @@ func (e *engine) leave(s *sequence, back bool) {
 
 // schedule decides on a step, and begins it.
 func (e *engine) schedule() {
-	for _, hash := range e.worker.DrainEvicted(nil) {
-		e.cache.EvictHash(hash)
-	}
+	e.dropEvicted()
 	budget := e.cfg.budget
 	var runs []run
 	preempted := e.preempted
@@ -273,7 +297,7 @@ func (e *engine) pauses(s *sequence) bool {
 
 // next is what a running request does in a step.
 func (e *engine) next(s *sequence, budget int) run {
-	r := run{s: s, life: s.life, real: s.real, start: s.kv.Computed()}
+	r := run{s: s, life: s.life, number: s.number, real: s.real, start: s.kv.Computed()}
 	left := s.known - s.kv.Computed()
 	switch {
 	case left > 0:
@@ -295,6 +319,9 @@ func (e *engine) allocate(s *sequence, r run) bool {
 	known := max(0, min(r.base, s.known-s.kv.Computed()))
 	ok, err := e.cache.Allocate(&s.kv, known, r.base-known+r.drafts)
 	require.NoError(e.t, err)
+	if ok {
+		e.took(s)
+	}
 	return ok
 }
 
@@ -304,7 +331,9 @@ func (e *engine) reserve(s *sequence, end int) bool {
 	if gate == nil {
 		return true
 	}
-	ok, err := gate.Reserve(s.id, s.kv.Hashes[:min(end/e.cfg.block, len(s.kv.Hashes))])
+	keys, err := e.scheduler.Keys(s.id, s.kv.Hashes[:e.cache.RegisteredBy(&s.kv, end, 0)])
+	require.NoError(e.t, err)
+	ok, err := gate.Reserve(s.id, keys)
 	if errors.Is(err, auxerrors.ErrCannotFit) {
 		e.tooLarge++
 		e.give(s)
@@ -326,21 +355,30 @@ func (e *engine) give(s *sequence) {
 
 // admit brings a waiting request in, or leaves everything as it is.
 func (e *engine) admit(s *sequence, budget int) (run, bool) {
-	hit, err := e.cache.Lookup(&s.kv, prefixcache.NoLimit)
-	require.NoError(e.t, err)
 	limit, gate := prefixcache.NoLimit, e.worker.Gate()
+	hit, blocks, err := e.cache.AppendHit(&s.kv, limit, 0, nil)
+	require.NoError(e.t, err)
 	if gate != nil {
-		n, err := gate.Admit(s.id, s.kv.Hashes[:hit/e.cfg.block])
+		keys, err := e.scheduler.AppendHitKeys(nil, s.kv.Hashes, blocks)
 		require.NoError(e.t, err)
-		limit = n * e.cfg.block
-		hit, err = e.cache.Lookup(&s.kv, limit)
+		n, err := gate.Admit(s.id, keys)
 		require.NoError(e.t, err)
-		defer func() {
-			if !s.kv.Admitted() {
+		if n < len(keys) {
+			limit = n * e.cfg.block
+			hit, blocks, err = e.cache.AppendHit(&s.kv, limit, 0, nil)
+			require.NoError(e.t, err)
+		}
+		require.NoError(e.t, gate.Shorten(s.id, hit/e.cfg.block))
+	}
+	defer func() {
+		if !s.kv.Admitted() {
+			require.NoError(e.t, e.scheduler.Finish(connector.Request{ID: s.id}))
+			if gate != nil {
 				require.NoError(e.t, gate.Drop(s.id))
 			}
-		}()
-	}
+		}
+	}()
+	require.NoError(e.t, e.scheduler.Admit(connector.Admission{ID: s.id, Outputs: s.known - s.prompt, Hashes: s.kv.Hashes, Hit: blocks}))
 	base := min(s.known-hit, e.pick.between(1, budget))
 	if !e.reserve(s, hit+base) {
 		return run{}, false
@@ -351,8 +389,14 @@ func (e *engine) admit(s *sequence, budget int) (run, bool) {
 		return run{}, false
 	}
 	require.Equal(e.t, hit, got)
+	e.admissions++
+	s.number, s.hit, s.told, s.writers = e.admissions, hit/e.cfg.block, 0, s.writers[:0]
+	for _, block := range blocks {
+		s.writers = append(s.writers, e.writers[block])
+	}
+	e.took(s)
 	s.real = &hit
-	return run{s: s, life: s.life, real: s.real, start: hit, base: base, sampling: hit+base == s.known}, true
+	return run{s: s, life: s.life, number: s.number, real: s.real, start: hit, base: base, sampling: hit+base == s.known}, true
 }
 
 // begin sends the metadata of a step.
@@ -367,9 +411,6 @@ func (e *engine) begin(runs []run) {
 		if !in[s] {
 			others = append(others, s.request())
 		}
-	}
-	if e.cfg.mode == connector.Linked {
-		e.removed()
 	}
 	require.NoError(e.t, e.scheduler.Build(&e.meta, scheduled, others))
 	step, err := e.worker.Begin(&e.meta)
@@ -402,11 +443,11 @@ func (e *engine) shuffled(n int) []int {
 	return order
 }
 
-// row is the row of a position: it depends on the weights and on all tokens up to
-// there. Behind the last token, where drafts are, it is noise.
-func (e *engine) row(generation uint64, tokens []uint32, position int) []byte {
+// row is the row of a position: it depends on the weights, on who computes it, and on
+// all tokens up to there. Behind the last token, where drafts are, it is noise.
+func (e *engine) row(generation, writer uint64, tokens []uint32, position int) []byte {
 	const prime = 1099511628211
-	sum := uint64(14695981039346656037) ^ generation
+	sum := uint64(14695981039346656037) ^ generation ^ writer<<20
 	for p := 0; p <= position; p++ {
 		token := uint32(0xffffffff)
 		if p < len(tokens) {
@@ -415,29 +456,35 @@ func (e *engine) row(generation uint64, tokens []uint32, position int) []byte {
 		sum = (sum ^ uint64(token)) * prime
 	}
 	sum ^= sum >> 29
-	return binary.LittleEndian.AppendUint64(nil, sum*prime)[4:8]
+	return legal(binary.LittleEndian.AppendUint64(nil, sum*prime)[4:8])
 }
 
-// evict takes the hashes from a KV block.
-func (e *engine) evict(block int32) {
-	e.cache.DrainEvents(nil)
-	require.NoError(e.t, e.cache.EvictBlocks(block))
-	e.removed()
-}
-
-// removed tells of the hashes that the KV cache lost: those of a KV block that are
-// in no other one.
-func (e *engine) removed() {
-	for _, event := range e.cache.DrainEvents(nil) {
-		if event.Kind != prefixcache.Removed {
-			continue
-		}
-		for _, last := range event.Hashes {
-			for _, hash := range e.parts[last] {
-				if !slices.ContainsFunc(e.wholes[hash], func(whole blockhash.Hash) bool { return e.cache.Contains(whole, 0) }) {
-					e.scheduler.Remove(hash)
-				}
-			}
+// legal makes the ids of a row those of different experts of 255: checks are for rows
+// that are captured wrong.
+func legal(row []byte) []byte {
+	for i := range row {
+		row[i] %= 255
+		if i%2 == 1 && row[i] == row[i-1] {
+			row[i] = (row[i] + 1) % 255
 		}
 	}
+	return row
+}
+
+// evict takes the hashes from KV blocks.
+func (e *engine) evict(blocks ...int32) {
+	require.NoError(e.t, e.cache.EvictBlocks(blocks...))
+	e.scheduler.Evicted(blocks...)
+}
+
+// dropEvicted drops the KV blocks whose rows are gone.
+func (e *engine) dropEvicted() {
+	keys := e.worker.DrainEvicted(nil)
+	if e.cfg.mode == connector.Reference {
+		for _, hash := range keys {
+			e.cache.EvictHash(hash)
+		}
+		return
+	}
+	e.evict(e.scheduler.AppendBlocks(nil, keys...)...)
 }

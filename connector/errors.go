@@ -28,7 +28,8 @@ var (
 	// while it is running.
 	ErrDuplicateRequest = errors.New("duplicate request")
 
-	// ErrMetadata reports metadata with a zero hash or a negative emit start.
+	// ErrMetadata reports metadata with a zero key, a negative emit start or hit, or
+	// more keys than room was reserved for.
 	ErrMetadata = errors.New("malformed metadata")
 
 	// ErrTokenCount reports a request that executed no token in a step it is
@@ -62,12 +63,16 @@ var (
 	// ErrExhausted reports that all blocks of the tail pool are in use.
 	ErrExhausted = errors.New("tail pool is exhausted")
 
+	// ErrRows reports captured rows that failed a check. It comes with a
+	// routing.IDError that names position, layer and slot.
+	ErrRows = errors.New("captured rows are wrong")
+
 	// ErrRange reports positions whose rows are neither in a block with a known
-	// hash nor in a waiting block nor in the tail.
+	// key nor in a waiting block nor in the tail.
 	ErrRange = errors.New("rows are not available")
 
 	// ErrStepLost reports a request that has no rows for the positions of a step
-	// that was abandoned.
+	// that was abandoned, or whose metadata was refused.
 	ErrStepLost = errors.New("rows of an abandoned step are lost")
 
 	// ErrStepOrder reports a step whose turn it is not: outputs are processed in
@@ -83,6 +88,10 @@ var (
 	// ErrRequestCounts reports token counts or a prompt start of a request that
 	// contradict each other.
 	ErrRequestCounts = errors.New("invalid counts of a request")
+
+	// ErrKVBlock reports a KV block that is not what the caller takes it for: not in
+	// the pool, or not filed under the hash that a request hits.
+	ErrKVBlock = errors.New("KV block does not fit")
 
 	// ErrOutputMissing reports a request that got tokens in a step but no rows.
 	ErrOutputMissing = errors.New("output of the request is missing")

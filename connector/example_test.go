@@ -43,7 +43,7 @@ func Example() {
 		panic(err)
 	}
 	defer worker.Close()
-	scheduler, err := connector.NewScheduler(connector.FailClosed)
+	scheduler, err := connector.NewScheduler(connector.SchedulerOptions{KVBlocks: 100})
 	if err != nil {
 		panic(err)
 	}
@@ -62,7 +62,14 @@ func Example() {
 
 	var meta connector.Metadata
 	var out connector.Output
-	run := func(request connector.Request, start int, captured string) {
+	run := func(request connector.Request, hit []int32, captured string) {
+		start := len(hit) * blockTokens
+		// Before the KV cache admits it. Its rows of the hit are those of whoever filled
+		// these blocks.
+		err := scheduler.Admit(connector.Admission{ID: request.ID, Hashes: request.Hashes, Hit: hit})
+		if err != nil {
+			panic(err)
+		}
 		if err := scheduler.Build(&meta, []connector.Request{request}, nil); err != nil {
 			panic(err)
 		}
@@ -72,7 +79,7 @@ func Example() {
 		}
 		err = worker.Process(step, connector.Batch{
 			IDs: []string{request.ID}, Starts: []int{start}, Bounds: []int{0, len(captured)},
-			Sampled: []int{1}, Rejected: []int{0}, Rows: []byte(captured),
+			Sampled: []int{1}, Rejected: []int{0}, RowCount: len(captured), Rows: []byte(captured),
 		}, &out)
 		if err != nil {
 			panic(err)
@@ -85,12 +92,12 @@ func Example() {
 			panic(err)
 		}
 		fmt.Printf("%s: %d tokens computed, %d rows: %s\n", request.ID, len(captured), len(taken), taken)
-		if err := scheduler.Finish(request.ID, request.Hashes, request.Registered); err != nil {
+		if err := scheduler.Finish(request); err != nil {
 			panic(err)
 		}
 	}
-	run(connector.Request{ID: "first", Tokens: 9, Hashes: hashes, Registered: 2}, 0, "abcdefghi")
-	run(connector.Request{ID: "second", Tokens: 10, Hashes: hashes, Registered: 2}, 8, "xy")
+	run(connector.Request{ID: "first", Tokens: 9, Hashes: hashes, Registered: 2, Blocks: []int32{1, 2, 3}}, nil, "abcdefghi")
+	run(connector.Request{ID: "second", Tokens: 10, Hashes: hashes, Registered: 2, Blocks: []int32{1, 2, 4}}, []int32{1, 2}, "xy")
 	// Output:
 	// first: 9 tokens computed, 9 rows: abcdefghi
 	// second: 2 tokens computed, 10 rows: abcdefghxy
@@ -114,20 +121,20 @@ func ExampleGate() {
 	defer worker.Close()
 	gate := worker.Gate()
 
-	hashes := hashesOf("first block", "second block", "third block")
-	hit, err := gate.Admit("request", hashes[:1]) // what the KV cache has
+	keys := hashesOf("first block", "second block", "third block") // Scheduler.Keys
+	hit, err := gate.Admit("request", keys[:1])                    // what the KV cache has
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("blocks of the hit that have rows:", hit)
 
-	ok, err := gate.Reserve("request", hashes[:2]) // before two blocks are computed
+	ok, err := gate.Reserve("request", keys[:2]) // before two blocks are computed
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("room for two blocks:", ok)
 
-	_, err = gate.Reserve("request", hashes)
+	_, err = gate.Reserve("request", keys)
 	fmt.Println(errors.Is(err, auxerrors.ErrCannotFit))
 	// Output:
 	// blocks of the hit that have rows: 0

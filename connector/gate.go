@@ -15,7 +15,7 @@ import (
 // room for the blocks that a step would complete. It is safe for concurrent use.
 //
 // For a waiting request the engine looks up the KV hit and calls Admit; then it
-// admits at most that much and calls Reserve with the hashes that this registers.
+// admits at most that much and calls Reserve with the keys of what this registers.
 // If one of the two does not work out, it calls Drop. For a running request it
 // calls Reserve before it allocates. The rest happens by itself: the worker takes
 // over what is held as the request's first step begins, and gives it back when the
@@ -26,24 +26,26 @@ type Gate struct {
 	mu      sync.Mutex
 	rows    publisher
 	current map[string]*holding         // the latest life of each request
-	places  map[blockhash.Hash]interest // every hash that a life holds
+	places  map[blockhash.Hash]interest // every key that a life holds
 	epoch   uint64                      // resets so far
 }
 
-// interest is how many lives hold a hash, and how many of them will publish it.
+// interest is how many lives hold a key, and whether its block is still to be
+// published: by the one life that computes it.
 type interest struct {
 	lives    int32
-	promises int32
+	promised bool
 }
 
 // holding is what the gate keeps for one life.
 type holding struct {
 	id        string
 	epoch     uint64
-	hashes    []blockhash.Hash // leading hashes for which there is room
+	keys      []blockhash.Hash // leading keys for which there is room
 	pinned    []blockhash.Hash // of these, the hit, until the worker retains it
 	published int              // leading blocks that are no longer promised
 	claimed   bool             // the worker knows the life
+	lost      bool             // nothing of it will be published any more
 }
 
 func newGate(s *store.Store, writer *store.Writer) *Gate {
@@ -57,8 +59,8 @@ func newGate(s *store.Store, writer *store.Writer) *Gate {
 	return g
 }
 
-// Admit starts a life of a request with the hashes of its KV hit, in prefix order,
-// and returns how many leading ones can be used: their rows are stored, or promised
+// Admit starts a life of a request with the keys of its KV hit, in prefix order
+// ([Scheduler.AppendHitKeys]), and returns how many leading ones can be used: their rows are stored, or promised
 // by a request whose publication comes first, and there is room to retain them.
 // Exactly those are pinned from here on. It is called for every admission, even
 // with no hit at all.
@@ -84,11 +86,39 @@ func (g *Gate) Admit(id string, hit []blockhash.Hash) (n int, err error) {
 	return n, nil
 }
 
-// fitting is how many leading hashes there is room for.
-func (g *Gate) fitting(hashes []blockhash.Hash) int {
+// Shorten gives back what an admission holds behind its first n keys, if the hit that
+// the KV cache can use ends there: in the middle of a KV block hits do not end, and a
+// sliding window may have lost what a shorter hit needs. It is called before the request
+// is given blocks of its own. A request without an admission that has not begun is
+// ErrUnknownRequest.
+func (g *Gate) Shorten(id string, n int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.current[id]
+	if h == nil || h.claimed {
+		return refuse("shorten", id, ErrUnknownRequest, "it has no admission that waits")
+	}
+	n = max(n, 0)
+	if n >= len(h.keys) {
+		return nil
+	}
+	if n < len(h.pinned) {
+		if err := g.rows.put(store.Batch{Release: h.pinned[n:]}); err != nil {
+			return err
+		}
+		h.pinned = h.pinned[:n]
+	}
+	h.published = min(h.published, n)
+	g.letGo(h.keys[n:])
+	h.keys = h.keys[:n]
+	return nil
+}
+
+// fitting is how many leading keys there is room for.
+func (g *Gate) fitting(keys []blockhash.Hash) int {
 	room := g.slots - len(g.places)
-	for i := range hashes {
-		if _, held := g.places[hashes[i]]; held {
+	for i := range keys {
+		if _, held := g.places[keys[i]]; held {
 			continue
 		}
 		if room == 0 {
@@ -96,24 +126,24 @@ func (g *Gate) fitting(hashes []blockhash.Hash) int {
 		}
 		room--
 	}
-	return len(hashes)
+	return len(keys)
 }
 
-// pin retains the leading hashes whose rows are stored or promised.
-func (g *Gate) pin(hashes []blockhash.Hash) (int, error) {
+// pin retains the leading keys whose rows are stored or promised.
+func (g *Gate) pin(keys []blockhash.Hash) (int, error) {
 	n := 0
 	for {
-		stored, err := g.rows.store.RetainPrefix(g.rows.generation(), hashes[n:])
+		stored, err := g.rows.store.RetainPrefix(g.rows.generation(), keys[n:])
 		if err == nil {
 			n += stored
-			if n == len(hashes) || g.places[hashes[n]].promises == 0 {
+			if n == len(keys) || !g.places[keys[n]].promised {
 				return n, nil
 			}
-			_, err = g.rows.store.Put(store.Batch{Generation: g.rows.generation(), Retain: hashes[n : n+1]})
+			_, err = g.rows.store.Put(store.Batch{Generation: g.rows.generation(), Retain: keys[n : n+1]})
 		}
 		if err != nil {
 			if n > 0 {
-				_ = g.rows.put(store.Batch{Release: hashes[:n]}) // the first error says why
+				_ = g.rows.put(store.Batch{Release: keys[:n]}) // the first error says why
 			}
 			return 0, err
 		}
@@ -121,43 +151,44 @@ func (g *Gate) pin(hashes []blockhash.Hash) (int, error) {
 	}
 }
 
-// hold adds hashes to a life; there must be room.
-func (g *Gate) hold(h *holding, hashes []blockhash.Hash) {
-	for i := range hashes {
-		place := g.places[hashes[i]]
+// hold adds keys to a life; there must be room.
+func (g *Gate) hold(h *holding, keys []blockhash.Hash) {
+	for i := range keys {
+		place := g.places[keys[i]]
 		place.lives++
-		if len(h.hashes) >= h.published {
-			place.promises++
+		if len(h.keys) >= h.published && !h.lost {
+			place.promised = true
 		}
-		g.places[hashes[i]] = place
-		h.hashes = append(h.hashes, hashes[i])
+		g.places[keys[i]] = place
+		h.keys = append(h.keys, keys[i])
 	}
 }
 
 // Reserve asks for room for the blocks of a request up to and including the ones
-// that it is about to register: hashes are all its leading hashes up to there.
+// that it is about to register: keys are all its leading keys up to there
+// ([Scheduler.Keys]).
 // ok is false if the store has no room: nothing has changed, and the engine waits
 // or preempts. Room once given stays until the request ends.
 //
 // A request that needs more slots than there are is an errors.BlockObjectStoreError
 // that wraps ErrCannotFit: it will never fit. A request that was not admitted is
 // ErrUnknownRequest.
-func (g *Gate) Reserve(id string, hashes []blockhash.Hash) (ok bool, err error) {
+func (g *Gate) Reserve(id string, keys []blockhash.Hash) (ok bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.current[id]
 	switch {
 	case h == nil:
 		return false, refuse("reserve", id, ErrUnknownRequest, "it is not admitted")
-	case len(hashes) <= len(h.hashes):
+	case len(keys) <= len(h.keys):
 		return true, nil
-	case len(hashes) > g.slots:
+	case len(keys) > g.slots:
 		return false, &auxerrors.BlockObjectStoreError{
 			Op: "reserve", Reason: auxerrors.ErrCannotFit, Index: -1, Used: len(g.places), Limit: g.slots,
-			Detail: fmt.Sprintf("request %q alone needs %d", id, len(hashes)), Advice: "increase max_bytes",
+			Detail: fmt.Sprintf("request %q alone needs %d slots", id, len(keys)), Advice: "increase max_bytes",
 		}
 	}
-	more := hashes[len(h.hashes):]
+	more := keys[len(h.keys):]
 	if g.fitting(more) < len(more) {
 		return false, nil
 	}
@@ -213,25 +244,37 @@ func (g *Gate) forget(h *holding) {
 	if h.epoch != g.epoch {
 		return
 	}
-	for i := range h.hashes {
-		place := g.places[h.hashes[i]]
-		place.lives--
-		if i >= h.published {
-			place.promises--
-		}
-		if place.lives == 0 {
-			delete(g.places, h.hashes[i])
-			continue
-		}
-		g.places[h.hashes[i]] = place
-	}
-	h.hashes = nil
+	g.keep(h, len(h.keys))
+	g.letGo(h.keys)
+	h.keys = nil
 	if g.current[h.id] == h {
 		delete(g.current, h.id)
 	}
 }
 
-// pins are the hashes that are retained for a life which the worker does not
+// letGo takes a life off keys that are not promised by it.
+func (g *Gate) letGo(keys []blockhash.Hash) {
+	for _, key := range keys {
+		place := g.places[key]
+		if place.lives--; place.lives == 0 {
+			delete(g.places, key)
+			continue
+		}
+		g.places[key] = place
+	}
+}
+
+// keep ends the promises of the first n blocks of a life.
+func (g *Gate) keep(h *holding, n int) {
+	for ; h.published < min(n, len(h.keys)); h.published++ {
+		key := h.keys[h.published]
+		place := g.places[key]
+		place.promised = false
+		g.places[key] = place
+	}
+}
+
+// pins are the keys that are retained for a life which the worker does not
 // retain yet.
 func (h *holding) pins() []blockhash.Hash {
 	if h == nil {
@@ -280,15 +323,15 @@ func (g *Gate) unclaim(holdings []*holding) {
 	}
 }
 
-// covers checks that there is room for the first n hashes of a life.
+// covers checks that there is room for the first n keys of a life.
 func (g *Gate) covers(h *holding, id string, n int) error {
 	if g == nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if h == nil || h.epoch == g.epoch && n > len(h.hashes) {
-		return refuse("begin", id, ErrMetadata, "%d hashes, room for less was reserved", n)
+	if h == nil || h.epoch == g.epoch && n > len(h.keys) {
+		return refuse("begin", id, ErrMetadata, "%d keys, room for less was reserved", n)
 	}
 	return nil
 }
@@ -315,11 +358,22 @@ func (g *Gate) published(h *holding, n int) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for ; h.epoch == g.epoch && h.published < min(n, len(h.hashes)); h.published++ {
-		hash := h.hashes[h.published]
-		place := g.places[hash]
-		place.promises--
-		g.places[hash] = place
+	if h.epoch == g.epoch {
+		g.keep(h, n)
+	}
+}
+
+// lose is called when nothing of a life will be published any more: what it promised
+// is withdrawn, and what it gets room for later is not promised.
+func (g *Gate) lose(h *holding) {
+	if g == nil || h == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h.lost = true
+	if h.epoch == g.epoch {
+		g.keep(h, len(h.keys))
 	}
 }
 

@@ -61,7 +61,7 @@ func TestRowsThatAreStillBeingComputedCountAsAtHand(t *testing.T) {
 	require.Equal(t, 2, n, "a step later")
 	require.NoError(t, b.worker.Gate().Drop("c"))
 
-	batch := connector.Batch{IDs: []string{"a", "b"}, Starts: []int{0, 8}, Bounds: []int{0, 8, 9}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("abcdefghx")}
+	batch := connector.Batch{IDs: []string{"a", "b"}, Starts: []int{0, 8}, Bounds: []int{0, 8, 9}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("abcdefghx"), Rows: []byte("abcdefghx")}
 	require.Equal(t, []string{"a@0:abcdefgh", "b@0:abcdefghx"}, b.process(step, batch))
 	b.begin(ends("a", "b"))
 	b.empty()
@@ -73,7 +73,7 @@ func TestRowsThatNobodyComputesAnyMoreAreNotPromised(t *testing.T) {
 	h := hashesOf("0")
 	b.admit("a", 0, h)
 	step := b.begin(starts(0, map[string][]blockhash.Hash{"a": h}, "a"))
-	require.NoError(t, b.worker.Abandon(step))
+	require.NoError(t, b.worker.Abandon(step, &b.out))
 	b.begin(ends("a"))
 	n, err := b.worker.Gate().Admit("b", h)
 	require.NoError(t, err)

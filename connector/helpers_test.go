@@ -73,7 +73,7 @@ func benchFor(t testing.TB, slots int, o connector.Options, change ...func(*conn
 func starts(generation uint64, hashes map[string][]blockhash.Hash, ids ...string) *connector.Metadata {
 	meta := &connector.Metadata{Generation: generation}
 	for _, id := range ids {
-		meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: id, New: true, Hashes: hashes[id]})
+		meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: id, New: true, Keys: hashes[id]})
 	}
 	return meta
 }
@@ -98,7 +98,7 @@ func ends(ids ...string) *connector.Metadata {
 
 // one is a batch of one request that samples.
 func one(id string, start int, rows string) connector.Batch {
-	return connector.Batch{IDs: []string{id}, Starts: []int{start}, Bounds: []int{0, len(rows)}, Sampled: []int{1}, Rejected: []int{0}, Rows: []byte(rows)}
+	return connector.Batch{IDs: []string{id}, Starts: []int{start}, Bounds: []int{0, len(rows)}, Sampled: []int{1}, Rejected: []int{0}, RowCount: len(rows), Rows: []byte(rows)}
 }
 
 // chunk is a batch of a part of a prompt.

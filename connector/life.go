@@ -1,6 +1,9 @@
 package connector
 
-import "github.com/auxoutput/auxoutput/blockhash"
+import (
+	"github.com/auxoutput/auxoutput/blockhash"
+	"github.com/auxoutput/auxoutput/routing"
+)
 
 // life is the state of a request from its first step to its end. A preempted
 // request that comes back has another one.
@@ -12,17 +15,21 @@ import "github.com/auxoutput/auxoutput/blockhash"
 //	emit       end of the rows handed out
 type life struct {
 	id     string
-	hashes []blockhash.Hash // of leading blocks, each retained once
+	keys   []blockhash.Hash // of leading blocks, each retained once
+	stored int              // leading blocks that were hit or published
 
 	captured  int
 	scheduled int
 	emit      int
 
 	tail    Tail
-	waiting []TailBlock // full blocks whose hash is not known yet, in order
+	waiting []TailBlock // full blocks whose key is not known yet, in order
+
+	lost error // why rows are missing from here on, nil if none are
+	told bool  // an output has said so
+	run  routing.RunState
 
 	running  uint64   // the last step that it was scheduled in
-	lost     bool     // rows of an abandoned step are missing
 	holding  *holding // what the gate keeps for it
 	alive    bool
 	finishes uint64 // stamps of checks that saw it
@@ -56,14 +63,15 @@ func (s *lives) find(hints *[]*life, at int, id string) *life {
 }
 
 // begin makes the state of a request.
-func (s *lives) begin(id string, emit int) *life {
+func (s *lives) begin(id string, emit, hit int) *life {
 	var l *life
 	if last := len(s.spare) - 1; last >= 0 {
 		l, s.spare = s.spare[last], s.spare[:last]
 	} else {
 		l = new(life)
 	}
-	*l = life{id: id, hashes: l.hashes[:0], waiting: l.waiting[:0], captured: -1, emit: emit, alive: true}
+	l.run.Reset()
+	*l = life{id: id, keys: l.keys[:0], stored: hit, waiting: l.waiting[:0], captured: -1, emit: emit, run: l.run, alive: true}
 	s.byID[id] = l
 	return l
 }
@@ -90,10 +98,4 @@ func (l *life) drop(pool *TailPool) {
 		pool.Release(b)
 	}
 	l.waiting = clearAll(l.waiting)
-}
-
-// lose marks a request whose rows are incomplete from here on.
-func (l *life) lose(pool *TailPool) {
-	l.lost = true
-	l.drop(pool)
 }

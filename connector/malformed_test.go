@@ -32,7 +32,7 @@ func TestStepsThatMakeNoSenseNeverPanicAndLeaveNothing(t *testing.T) {
 		}
 		updates := func(rt *rapid.T) (list []connector.Update) {
 			for range rapid.IntRange(0, 2).Draw(rt, "updates") {
-				list = append(list, connector.Update{ID: id(rt), Hashes: hashes(rt)})
+				list = append(list, connector.Update{ID: id(rt), Keys: hashes(rt)})
 			}
 			return list
 		}
@@ -48,7 +48,7 @@ func TestStepsThatMakeNoSenseNeverPanicAndLeaveNothing(t *testing.T) {
 					meta.Removed = hashes(rt)
 				}
 				for range rapid.IntRange(0, 3).Draw(rt, "scheduled") {
-					meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: id(rt), New: rapid.Bool().Draw(rt, "new"), EmitStart: small(rt), Hashes: hashes(rt)})
+					meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: id(rt), New: rapid.Bool().Draw(rt, "new"), EmitStart: small(rt), Keys: hashes(rt)})
 				}
 				worker := b.worker.Stats()
 				step, err := b.worker.Begin(&meta)
@@ -71,13 +71,19 @@ func TestStepsThatMakeNoSenseNeverPanicAndLeaveNothing(t *testing.T) {
 					batch.Sampled = append(batch.Sampled, rapid.IntRange(-1, 2).Draw(rt, "sampled"))
 					batch.Rejected = append(batch.Rejected, rapid.IntRange(-1, 3).Draw(rt, "rejected"))
 				}
+				batch.RowCount = batch.Bounds[len(batch.Bounds)-1]
+				if rapid.IntRange(0, 3).Draw(rt, "misstated") == 0 {
+					batch.RowCount = rapid.IntRange(-1, 20).Draw(rt, "stated")
+				} else if rapid.Bool().Draw(rt, "of that size") {
+					batch.Rows = make([]byte, max(0, batch.RowCount))
+				}
 				if err := b.worker.Process(step, batch, &b.out); err != nil {
 					require.Empty(t, b.out.Requests)
 				}
 			},
 			"abandon": func(rt *rapid.T) {
 				if len(steps) > 0 {
-					b.worker.Abandon(steps[rapid.IntRange(0, len(steps)-1).Draw(rt, "step")])
+					b.worker.Abandon(steps[rapid.IntRange(0, len(steps)-1).Draw(rt, "step")], &b.out)
 				}
 			},
 			"admit": func(rt *rapid.T) {

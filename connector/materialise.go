@@ -11,7 +11,7 @@ func (w *Worker) hand(batch Batch, out *Output) {
 	size := 0
 	for i := range w.plans {
 		p := &w.plans[i]
-		if p.emits && !p.life.lost && (p.life.emit >= p.at || w.available(p.life, p.end())) {
+		if p.emits && p.life.lost == nil && (p.life.emit >= p.at || w.available(p.life, p.end())) {
 			size += (p.end() - p.life.emit) * w.rowBytes
 		}
 	}
@@ -22,17 +22,22 @@ func (w *Worker) hand(batch Batch, out *Output) {
 			continue
 		}
 		l, from := p.life, len(out.rows)
+		if l.lost != nil {
+			w.fail(out, l, l.lost)
+			continue
+		}
 		out.Requests = append(out.Requests, RequestOutput{ID: l.id, Start: l.emit})
 		answer := &out.Requests[len(out.Requests)-1]
 		switch {
-		case l.lost:
-			answer.Err = refuse("process", l.id, ErrStepLost, "rows from position %d on", l.emit)
 		case l.emit >= p.at:
 			first := p.from + l.emit - p.at
 			out.rows = append(out.rows, batch.Rows[first*w.rowBytes:(p.from+p.accepted)*w.rowBytes]...)
 			l.emit = p.end()
 		default:
 			out.rows, answer.Err = w.materialise(l, out.rows, p.end())
+			if answer.Err != nil {
+				w.failedRead(answer, l, p.end())
+			}
 			l.emit = p.end()
 		}
 		if answer.Err == nil {
@@ -41,8 +46,19 @@ func (w *Worker) hand(batch Batch, out *Output) {
 	}
 }
 
+// failedRead accounts for a request whose rows could not be read, and names the blocks
+// that are absent.
+func (w *Worker) failedRead(answer *RequestOutput, l *life, end int) {
+	w.failures.count(answer.Err)
+	if errors.Is(answer.Err, auxerrors.ErrAbsent) {
+		answer.Absent = w.rows.absent(l.keys[l.emit/w.blockTokens : w.storedEnd(l, end)/w.blockTokens])
+		w.failures.MissingBlocks += uint64(len(answer.Absent))
+		w.evicted = append(w.evicted, answer.Absent...)
+	}
+}
+
 // available reports whether the worker knows where the rows from the request's
-// emit cursor up to a position are: in blocks with a hash, waiting or in the tail.
+// emit cursor up to a position are: in blocks with a key, waiting or in the tail.
 func (w *Worker) available(l *life, end int) bool {
 	at := max(l.emit, w.storedEnd(l, end))
 	for _, b := range l.waiting {
@@ -54,22 +70,22 @@ func (w *Worker) available(l *life, end int) bool {
 	return at >= end || at >= start && end <= tailEnd
 }
 
-// storedEnd is where the full blocks with a hash end, at most at end.
+// storedEnd is where the full blocks with a key end, at most at end.
 func (w *Worker) storedEnd(l *life, end int) int {
-	return min(end/w.blockTokens, len(l.hashes)) * w.blockTokens
+	return min(end/w.blockTokens, len(l.keys)) * w.blockTokens
 }
 
 // materialise appends the rows from the request's emit cursor up to a position:
 // stored blocks, then waiting ones, then the tail.
 func (w *Worker) materialise(l *life, dst []byte, end int) ([]byte, error) {
 	if !w.available(l, end) {
-		return dst, refuse("process", l.id, ErrRange, "positions %d to %d, %d hashes known", l.emit, end, len(l.hashes))
+		return dst, refuse("process", l.id, ErrRange, "positions %d to %d, %d keys known", l.emit, end, len(l.keys))
 	}
 	at, stored := l.emit, w.storedEnd(l, end)
 	out := dst
 	if at < stored {
 		first := at / w.blockTokens
-		read, err := w.rows.get(dst, l.hashes[first:stored/w.blockTokens])
+		read, err := w.rows.get(dst, l.keys[first:stored/w.blockTokens])
 		if err != nil {
 			return dst, ofRequest(err, first)
 		}

@@ -6,17 +6,17 @@ import (
 
 // Metadata is what the scheduler half tells the worker half about one step.
 // [Scheduler.Build] fills it in; it can be used again as soon as [Worker.Begin]
-// has returned. All lists of hashes are in prefix order.
+// has returned. All lists of keys are in prefix order.
 type Metadata struct {
 	// Generation counts the resets of the prefix cache, from 0.
 	Generation uint64
 
-	// Removed are hashes that the KV cache dropped out of order, see
-	// [Scheduler.Remove].
+	// Removed are keys whose KV is gone in another way than by reuse of the oldest
+	// free block, see [Scheduler.Evicted].
 	Removed []blockhash.Hash
 
 	// Finished are the requests that ended since the last step, in the order in
-	// which their KV blocks were freed, each with the hashes that became known
+	// which their KV blocks were freed, each with the keys that became known
 	// since the last step it was mentioned in. They take effect before Scheduled:
 	// an id may end one life and start the next in the same step.
 	Finished []Update
@@ -24,10 +24,10 @@ type Metadata struct {
 	// Scheduled are the requests of the step.
 	Scheduled []Scheduled
 
-	// Updates are requests that are not scheduled, but have new hashes.
+	// Updates are requests that are not scheduled, but have new keys.
 	Updates []Update
 
-	arena []blockhash.Hash // the memory of all lists of hashes
+	arena []blockhash.Hash // the memory of all lists of keys
 }
 
 // Scheduled is a request that runs in a step.
@@ -35,13 +35,20 @@ type Scheduled struct {
 	ID        string
 	New       bool             // the first step of a life
 	EmitStart int              // first position whose row has not been handed out, or is wanted at all
-	Hashes    []blockhash.Hash // the ones that are new since the last mention
+	Keys      []blockhash.Hash // of hash blocks, the ones that are new since the last mention
+	Hit       int              // leading keys of a new life whose rows other requests computed
 }
 
-// Update is new hashes of a request.
+// Update is new keys of a request.
 type Update struct {
-	ID     string
-	Hashes []blockhash.Hash
+	ID   string
+	Keys []blockhash.Hash
+
+	// NeverRan marks, in Finished, a request that was admitted and preempted before
+	// its first step began. Keys are those of its hit. The worker knows no such
+	// request; but the KV cache has freed the blocks of the hit anew, and so their
+	// rows become newest too.
+	NeverRan bool
 }
 
 // Reset empties the metadata and keeps its memory.
@@ -60,10 +67,10 @@ func clearAll[T any](list []T) []T {
 	return list[:0]
 }
 
-// add puts a copy of hashes into the memory of the metadata.
-func (m *Metadata) add(hashes []blockhash.Hash) []blockhash.Hash {
+// add puts a copy of keys into the memory of the metadata.
+func (m *Metadata) add(keys []blockhash.Hash) []blockhash.Hash {
 	at := len(m.arena)
-	m.arena = append(m.arena, hashes...)
+	m.arena = append(m.arena, keys...)
 	return m.arena[at:len(m.arena):len(m.arena)]
 }
 
@@ -73,14 +80,14 @@ func (m *Metadata) copyFrom(from *Metadata) {
 	m.Generation = from.Generation
 	m.Removed = append(m.Removed, from.Removed...)
 	for _, f := range from.Finished {
-		m.Finished = append(m.Finished, Update{f.ID, m.add(f.Hashes)})
+		m.Finished = append(m.Finished, Update{f.ID, m.add(f.Keys), f.NeverRan})
 	}
 	for _, s := range from.Scheduled {
-		s.Hashes = m.add(s.Hashes)
+		s.Keys = m.add(s.Keys)
 		m.Scheduled = append(m.Scheduled, s)
 	}
 	for _, u := range from.Updates {
-		m.Updates = append(m.Updates, Update{u.ID, m.add(u.Hashes)})
+		m.Updates = append(m.Updates, Update{ID: u.ID, Keys: m.add(u.Keys)})
 	}
 }
 
@@ -90,13 +97,16 @@ func (m *Metadata) check() error {
 		if s.EmitStart < 0 {
 			return refuse("begin", s.ID, ErrMetadata, "emit start %d", s.EmitStart)
 		}
-		if err := checkHashes(s.ID, s.Hashes); err != nil {
+		if s.Hit < 0 || s.Hit > len(s.Keys) {
+			return refuse("begin", s.ID, ErrMetadata, "%d of %d keys hit", s.Hit, len(s.Keys))
+		}
+		if err := checkKeys(s.ID, s.Keys); err != nil {
 			return err
 		}
 	}
 	for _, list := range [2][]Update{m.Updates, m.Finished} {
 		for _, u := range list {
-			if err := checkHashes(u.ID, u.Hashes); err != nil {
+			if err := checkKeys(u.ID, u.Keys); err != nil {
 				return err
 			}
 		}
@@ -104,10 +114,10 @@ func (m *Metadata) check() error {
 	return nil
 }
 
-func checkHashes(id string, hashes []blockhash.Hash) error {
-	for i := range hashes {
-		if hashes[i].IsZero() {
-			return refuse("begin", id, ErrMetadata, "new hash %d is zero", i)
+func checkKeys(id string, keys []blockhash.Hash) error {
+	for i := range keys {
+		if keys[i].IsZero() {
+			return refuse("begin", id, ErrMetadata, "new key %d is zero", i)
 		}
 	}
 	return nil

@@ -2,6 +2,8 @@ package connector
 
 import (
 	"slices"
+
+	"github.com/auxoutput/auxoutput/blockhash"
 )
 
 // Output is what the worker half hands out after a step. The caller owns it and
@@ -9,7 +11,9 @@ import (
 // worker, the store or the captured rows use.
 type Output struct {
 	RowBytes int
-	Requests []RequestOutput // those that sampled in the step, in the order of the batch
+	// Requests are those that sampled in the step, in the order of the batch, and
+	// behind them those that were lost and did not sample.
+	Requests []RequestOutput
 
 	rows   []byte         // the memory of all rows
 	places map[string]int // number of each request; made when first asked for
@@ -25,10 +29,15 @@ type RequestOutput struct {
 	Rows  []byte // a whole number of rows, possibly none
 
 	// Err is why the request has no rows, although it should. It fails that
-	// request and no other. Most of all an errors.BlockObjectStoreError that
-	// wraps ErrAbsent: the KV cache hit a block whose rows are gone. Its Index is
-	// the number of the block in the request.
+	// request and no other; the engine ends it. An errors.BlockObjectStoreError that
+	// wraps ErrAbsent: the KV cache hit a block whose rows are gone; its Index is the
+	// number of the block in the request. ErrStepLost: a step was abandoned. ErrRows:
+	// captured rows failed a check.
 	Err error
+
+	// Absent are the keys of the request's blocks that were found absent.
+	// [Worker.DrainEvicted] names them too.
+	Absent []blockhash.Hash
 }
 
 // Reset empties the output and keeps its memory.

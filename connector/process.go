@@ -12,10 +12,15 @@ import (
 type Batch struct {
 	IDs      []string // the requests, in the order of the rows
 	Starts   []int    // position of each request's first row, rejections in flight not yet taken off
-	Bounds   []int    // query_start_loc: request i has the rows Bounds[i] to Bounds[i+1]; may be longer
+	Bounds   []int    // query_start_loc: request i has the rows Bounds[i] to Bounds[i+1]; may be longer, as padded for a CUDA graph
 	Sampled  []int    // tokens sampled; 0 for a part of a prompt
 	Rejected []int    // of the executed tokens, the drafts at the end that were refused
-	Rows     []byte   // at least Bounds[len(IDs)] rows; not kept
+
+	// RowCount is how many rows the captured array has, as the runner knows it and
+	// not as a length divided: Bounds[len(IDs)], or one of the bounds behind it if the
+	// array is padded too.
+	RowCount int
+	Rows     []byte // RowCount rows of RowBytes, no more and no less; not kept
 }
 
 // plan is what a batch means for one request.
@@ -27,7 +32,8 @@ type plan struct {
 	executed int  // end of the executed positions
 	emits    bool // rows are to be handed out
 	staged   bool
-	tail     Tail // as it was before
+	fault    error // why its rows cannot be used
+	tail     Tail  // as it was before
 
 	blocks, blocksEnd int // what it completed
 }
@@ -35,12 +41,17 @@ type plan struct {
 // end is the position behind the accepted rows.
 func (p *plan) end() int { return p.at + p.accepted }
 
-// Process takes the rows of a step: it cuts what was rejected, publishes all full
-// blocks of the batch whose hashes are known, and then writes the rows of every
-// request that sampled into out. out is emptied first, even if the step is refused.
+// Process takes the rows of a step: it cuts what was rejected, checks the rest,
+// publishes all full blocks of the batch whose keys are known, and then writes the rows
+// of every request that sampled into out. out is emptied first, even if the step is
+// refused.
 //
-// A request whose rows are gone gets an Err in out; all others go on. Anything
-// that is wrong with the step itself refuses it whole, leaves the worker as it was,
+// A request whose rows are gone, or fail a check ([Options.Check]), gets an Err in out;
+// all others go on. Of a request whose rows fail a check nothing of this step is
+// published. [Worker.DrainEvicted] then names KV blocks to drop.
+//
+// Rows of another shape or item width than the profile's do not have the length that
+// RowCount says, and are ErrProfile. Anything else that is wrong with the step itself refuses it whole, leaves the worker as it was,
 // and the step to be processed again or abandoned: ErrTokenCount,
 // ErrRejectedCount, ErrUnknownRequest, ErrDuplicateRequest, ErrCaptureGap,
 // ErrCaptureBackwards, ErrNotContiguous, ErrNegativeStart, ErrProfile,
@@ -73,6 +84,7 @@ func (w *Worker) Process(step Step, batch Batch, out *Output) error {
 	if err := w.plan(batch); err != nil {
 		return err
 	}
+	w.checkRows(batch.Rows)
 	if err := w.stage(batch.Rows); err != nil {
 		w.unstage()
 		return err
@@ -83,6 +95,7 @@ func (w *Worker) Process(step Step, batch Batch, out *Output) error {
 	}
 	w.commit()
 	w.hand(batch, out)
+	w.tell(out)
 	w.completed = clearAll(w.completed)
 	w.pop()
 	w.advance()
@@ -121,6 +134,17 @@ func (w *Worker) plan(batch Batch) error {
 			return err
 		}
 	}
+	if n == 0 {
+		return nil
+	}
+	// Equal, and not merely enough or divisible: rows of more layers, more columns or
+	// wider ids have other lengths, and would be taken for those of other tokens.
+	if !slices.Contains(batch.Bounds[n:], batch.RowCount) {
+		return refuse("process", "", ErrProfile, "%d rows captured, %d executed", batch.RowCount, batch.Bounds[n])
+	}
+	if batch.RowCount < 0 || len(batch.Rows)%w.rowBytes != 0 || len(batch.Rows)/w.rowBytes != batch.RowCount {
+		return refuse("process", "", ErrProfile, "%d bytes for %d rows of %d", len(batch.Rows), batch.RowCount, w.rowBytes)
+	}
 	return nil
 }
 
@@ -137,17 +161,15 @@ func (w *Worker) planOne(p *plan, batch *Batch, i int) error {
 	from, to, start, rejected := batch.Bounds[i], batch.Bounds[i+1], batch.Starts[i], batch.Rejected[i]
 	executed := to - from
 	switch {
-	case from < 0 || executed <= 0 || start > math.MaxInt-executed:
+	case from < 0 || executed <= 0 || to > batch.Bounds[len(batch.IDs)] || start > math.MaxInt-executed:
 		return refuse("process", id, ErrTokenCount, "rows %d to %d at position %d", from, to, start)
 	case rejected < 0 || rejected > executed:
 		return refuse("process", id, ErrRejectedCount, "%d of %d", rejected, executed)
-	case to > len(batch.Rows)/w.rowBytes || len(batch.Rows)%w.rowBytes != 0:
-		return refuse("process", id, ErrProfile, "rows %d to %d in %d bytes of %d a row", from, to, len(batch.Rows), w.rowBytes)
 	case start < 0:
 		return refuse("process", id, ErrNegativeStart, "position %d", start)
 	}
 	*p = plan{life: l, from: from, at: start, accepted: executed - rejected, executed: start + executed}
-	if l.lost {
+	if l.lost != nil {
 		p.emits = batch.Sampled[i] > 0
 		return nil
 	}
@@ -175,7 +197,7 @@ func (w *Worker) stage(rows []byte) error {
 		p := &w.plans[i]
 		p.blocks = len(w.completed)
 		p.blocksEnd = p.blocks
-		if p.life.lost {
+		if p.life.lost != nil || p.fault != nil {
 			continue
 		}
 		p.tail, p.staged = p.life.tail, true
@@ -201,7 +223,7 @@ func (w *Worker) unstage() {
 	w.completed = clearAll(w.completed)
 }
 
-// publish puts the blocks whose hashes are known, those of the whole batch before
+// publish puts the blocks whose keys are known, those of the whole batch before
 // anybody reads: a request may need the rows that another one of the same step
 // computes. It makes sure that there is room for the others to wait.
 func (w *Worker) publish() error {
@@ -212,8 +234,8 @@ func (w *Worker) publish() error {
 		for _, b := range w.completed[p.blocks:p.blocksEnd] {
 			at := b.Start / w.blockTokens
 			switch {
-			case at < len(p.life.hashes):
-				w.blocks = append(w.blocks, store.Block{Hash: p.life.hashes[at], Rows: b.Rows})
+			case at < len(p.life.keys):
+				w.blocks = append(w.blocks, store.Block{Hash: p.life.keys[at], Rows: b.Rows})
 				if b.Owned() {
 					room++
 				}
@@ -224,7 +246,7 @@ func (w *Worker) publish() error {
 	}
 	defer func() { w.blocks = clearAll(w.blocks) }()
 	if room < 0 {
-		return refuse("process", "", ErrExhausted, "%d blocks too many wait for their hash, of %d in the tail pool", -room, w.pool.Blocks())
+		return refuse("process", "", ErrExhausted, "%d blocks too many wait for their key, of %d in the tail pool", -room, w.pool.Blocks())
 	}
 	return w.rows.put(store.Batch{Blocks: w.blocks, Partial: w.partial, Evicted: w.evicts})
 }
@@ -234,7 +256,7 @@ func (w *Worker) publish() error {
 func (w *Worker) commit() {
 	for i := range w.plans {
 		p := &w.plans[i]
-		known := len(p.life.hashes)
+		known := len(p.life.keys)
 		for _, b := range w.completed[p.blocks:p.blocksEnd] {
 			if b.Start/w.blockTokens < known {
 				w.pool.Release(b)
@@ -244,13 +266,18 @@ func (w *Worker) commit() {
 	for i := range w.plans {
 		p := &w.plans[i]
 		l := p.life
-		if l.lost {
+		if l.lost != nil {
+			continue
+		}
+		if p.fault != nil {
+			w.lose(l, p.fault)
 			continue
 		}
 		l.captured, l.scheduled = p.end(), p.executed
 		for _, b := range w.completed[p.blocks:p.blocksEnd] {
-			if b.Start/w.blockTokens < len(l.hashes) {
-				w.gate.published(l.holding, b.Start/w.blockTokens+1)
+			if b.Start/w.blockTokens < len(l.keys) {
+				l.stored = b.Start/w.blockTokens + 1
+				w.gate.published(l.holding, l.stored)
 				continue
 			}
 			kept, _ := w.pool.Keep(b) // publish made sure of the room

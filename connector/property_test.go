@@ -64,6 +64,10 @@ func traffic(e *engine, steps int) {
 // arrive draws a request: few tokens differ, so that prefixes are shared.
 func arrive(e *engine, id string) {
 	most := (e.cfg.kvBlocks - 1) * e.cfg.coarse * e.cfg.block
+	if e.cfg.window > 0 { // both groups need blocks, and each its last one
+		most = (e.cfg.kvBlocks - 3) * e.cfg.block * e.cfg.coarse * e.cfg.unit / (e.cfg.coarse + e.cfg.unit)
+	}
+	most = max(most, 2)
 	tokens := make([]uint32, e.pick.between(2, most))
 	family := uint32(e.pick.between(0, 2))
 	for i := range tokens {
@@ -90,8 +94,16 @@ func drawConfig(t *rapid.T, mode connector.Mode) engineConfig {
 		most:     rapid.IntRange(1, 4).Draw(t, "running requests"),
 		drafts:   rapid.IntRange(0, 3).Draw(t, "drafts"),
 		settles:  rapid.Bool().Draw(t, "settles"),
+		eagle:    rapid.IntRange(0, 4).Draw(t, "EAGLE") == 0,
+		check:    connector.CheckLevel(rapid.IntRange(0, 2).Draw(t, "check")),
 	}
 	cfg.slots = (cfg.kvBlocks - 1) * cfg.coarse
+	if rapid.IntRange(0, 3).Draw(t, "groups") == 0 {
+		cfg.unit = rapid.IntRange(1, 4).Draw(t, "hash blocks of a window block")
+		cfg.window = rapid.IntRange(1, 4*cfg.unit*cfg.block).Draw(t, "window")
+		cfg.kvBlocks *= 2
+		cfg.slots *= 2
+	}
 	return cfg
 }
 

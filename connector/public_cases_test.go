@@ -41,7 +41,7 @@ func routes(run, start, end int) []byte {
 func forward(id string, start, end int) connector.Batch {
 	return connector.Batch{
 		IDs: []string{id}, Starts: []int{start}, Bounds: []int{0, end - start},
-		Sampled: []int{1}, Rejected: []int{0}, Rows: routes(0, start, end),
+		Sampled: []int{1}, Rejected: []int{0}, RowCount: end - start, Rows: routes(0, start, end),
 	}
 }
 
@@ -115,7 +115,7 @@ func TestPublicCase_PC_001_KVFromOutsideBringsNobodyElsesRows(t *testing.T) {
 func TestPublicCase_PC_004_AStepWhoseRowsNeverCameIsNoStepOfZeros(t *testing.T) {
 	b := newCase(t, 4, 16)
 	h := blockHashes("a", 1)
-	require.NoError(t, b.worker.Abandon(b.begin(starting("a", h))))
+	require.NoError(t, b.worker.Abandon(b.begin(starting("a", h)), &b.out))
 	out := b.answer(b.begin(goesOn("a")), forward("a", 16, 17))
 	require.ErrorIs(t, out.Err, connector.ErrStepLost)
 	require.Empty(t, out.Rows)
@@ -131,7 +131,7 @@ func TestPublicCase_PC_011_OneShardOfTheTokensIsNotAllOfThem(t *testing.T) {
 		batch := forward("a", 0, 8)
 		batch.Rows = batch.Rows[:captured*shape.RowBytes()]
 		b.refuses(step, batch, connector.ErrProfile)
-		require.ErrorContains(t, b.worker.Process(step, batch, &b.out), fmt.Sprintf("rows 0 to 8 in %d bytes of 4 a row", 4*captured))
+		require.ErrorContains(t, b.worker.Process(step, batch, &b.out), fmt.Sprintf("%d bytes for 8 rows of 4", 4*captured))
 		b.serves(step, forward("a", 0, 1), 0, 1)
 	}
 }
@@ -149,7 +149,7 @@ func TestPublicCase_PC_013_RowsBeyondTheCapturedOnesAreNoneAndNoPanic(t *testing
 	// If they do lie there, the bounds find them.
 	shared := forward("a", 16, 24)
 	shared.Rows = append(routes(1, 0, 3*8), shared.Rows...)
-	shared.Bounds = []int{3 * 8, 4 * 8}
+	shared.Bounds, shared.RowCount = []int{3 * 8, 4 * 8}, 4*8
 	b.serves(step, shared, 16, 24)
 }
 
@@ -167,7 +167,7 @@ func TestPublicCase_PC_014_AStepLargerThanPlannedIsTakenWholeOrRefusedWhole(t *t
 		step := b.begin(starting("a", nil))
 		b.refuses(step, forward("a", 0, 8192), connector.ErrExhausted)
 		require.ErrorContains(t, b.worker.Process(step, forward("a", 0, 8192), &b.out),
-			fmt.Sprintf("%d blocks too many wait for their hash, of %d in the tail pool", 512-pool, pool))
+			fmt.Sprintf("%d blocks too many wait for their key, of %d in the tail pool", 512-pool, pool))
 		b.serves(step, forward("a", 0, 1024), 0, 1024)
 	})
 }
@@ -236,6 +236,8 @@ func TestPublicCase_PC_026_AStartBehindThePromptFailsNobodyElse(t *testing.T) {
 			s := newScheduler(t, connector.FailClosed)
 			var meta connector.Metadata
 			r := connector.Request{ID: "a", Tokens: prompt, PromptStart: start}
+			s.admits("a", nil)
+			s.admits("b", nil)
 			if start < 0 || start > prompt {
 				require.ErrorIs(t, s.Build(&meta, []connector.Request{r}, nil), connector.ErrRequestCounts)
 				r.ID, r.PromptStart = "b", 0
@@ -368,7 +370,7 @@ func TestPublicCase_PC_073_ALateOutputOfAPreemptedRequestStaysInItsOldLife(t *te
 	})
 	t.Run("it is taken for the resumed one's", func(t *testing.T) {
 		b, late, resumed := preempted(t, again())
-		require.NoError(t, b.worker.Abandon(late))
+		require.NoError(t, b.worker.Abandon(late, &b.out))
 		b.refuses(resumed, forward("a", 35, 36), connector.ErrNotContiguous)
 		b.serves(resumed, forward("a", 32, 40), 0, 40)
 	})
@@ -383,19 +385,20 @@ func TestPublicCase_PC_074_TheStartOfTheRowsSurvivesPreemption(t *testing.T) {
 	b := newCase(t, 4, 16)
 	s := newScheduler(t, connector.FailClosed)
 	h := blockHashes("a", 3)
-	var meta connector.Metadata
-	b.run(starting("earlier", h[:2]), prefill("earlier", 0, 32))
-	b.begin(ends("earlier"))
+	s.admits("earlier", h[:2])
+	b.run(s.builds(holds("earlier", h[:2], 2, 7, 8)), prefill("earlier", 0, 32))
+	require.NoError(t, s.Finish(holds("earlier", h[:2], 2, 7, 8)))
 
 	// 32 tokens are cached at first, and the client has their rows.
-	r := connector.Request{ID: "a", Tokens: 50, PromptStart: 32, Hashes: h, Registered: 3}
-	require.NoError(t, s.Build(&meta, []connector.Request{r}, nil))
-	require.Empty(t, b.run(&meta, prefill("a", 32, 49)))
-	require.NoError(t, s.Finish("a", h, 3))
+	s.admits("a", h, 7, 8)
+	r := connector.Request{ID: "a", Tokens: 50, PromptStart: 32, Hashes: h, Registered: 3, Blocks: []int32{7, 8, 9, 10}}
+	require.Empty(t, b.run(s.builds(r), prefill("a", 32, 49)))
+	require.NoError(t, s.Finish(r))
 	// 48 are when it comes back: the start is still the client's.
-	require.NoError(t, s.Build(&meta, []connector.Request{r}, nil))
+	s.admits("a", h, 7, 8, 9)
+	meta := s.builds(r)
 	require.True(t, meta.Scheduled[0].New)
-	b.serves(b.begin(&meta), forward("a", 48, 50), 32, 50)
+	b.serves(b.begin(meta), forward("a", 48, 50), 32, 50)
 }
 
 func TestPublicCase_PC_076_RejectedRowsAreNeverStored(t *testing.T) {
@@ -467,7 +470,7 @@ func TestPublicCase_PC_085_ARequestThatNeverSamplesPinsNothing(t *testing.T) {
 	h := blockHashes("p", 3)
 	b.run(starting("a", h), prefill("a", 0, 48))
 	require.Equal(t, 3, b.store.Stats().Retained)
-	require.NoError(t, b.worker.Abandon(b.begin(starting("b", h))))
+	require.NoError(t, b.worker.Abandon(b.begin(starting("b", h)), &b.out))
 	b.begin(ends("a", "b"))
 	b.empty()
 	require.Len(t, b.store.Snapshot().Evictable, 3)
@@ -478,7 +481,7 @@ func TestPublicCase_PC_103_AMalformedStepCostsNobodyElseTheirRows(t *testing.T) 
 	h := blockHashes("p", 1)
 	b.run(starting("a", h), forward("a", 0, 17))
 	bad := starting("b", nil)
-	bad.Updates = []connector.Update{{ID: "nobody", Hashes: blockHashes("nobody", 1)}}
+	bad.Updates = []connector.Update{{ID: "nobody", Keys: blockHashes("nobody", 1)}}
 	_, err := b.worker.Begin(bad)
 	require.ErrorIs(t, err, connector.ErrUnknownRequest)
 	b.serves(b.begin(goesOn("a")), forward("a", 17, 18), 17, 18)
@@ -491,7 +494,7 @@ func TestPublicCase_PC_106_AResetWithRequestsInFlightLeavesNothingOld(t *testing
 	both := func(run int) connector.Batch {
 		return connector.Batch{
 			IDs: []string{"a", "b"}, Starts: []int{0, 0}, Bounds: []int{0, 33, 66}, Sampled: []int{1, 1}, Rejected: []int{0, 0},
-			Rows: append(routes(run, 0, 33), routes(run+1, 0, 33)...),
+			RowCount: 66, Rows: append(routes(run, 0, 33), routes(run+1, 0, 33)...),
 		}
 	}
 	b.run(starts(0, h, "a", "b"), both(0))

@@ -53,6 +53,20 @@ func (p *publisher) get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
 	return p.lease.Get(dst, hashes)
 }
 
+// absent are the keys whose blocks are not stored. It reads no rows.
+func (p *publisher) absent(keys []blockhash.Hash) []blockhash.Hash {
+	var absent []blockhash.Hash
+	for len(keys) > 0 {
+		n := p.store.Prefix(keys)
+		if n == len(keys) {
+			break
+		}
+		absent = append(absent, keys[n])
+		keys = keys[n+1:]
+	}
+	return absent
+}
+
 // remove drops blocks, after everything that was put.
 func (p *publisher) remove(hashes []blockhash.Hash) error {
 	if len(hashes) == 0 {

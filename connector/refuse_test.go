@@ -14,7 +14,7 @@ import (
 
 func TestABadStepIsRefusedWholeAndCanBeProcessedAgain(t *testing.T) {
 	good := func() connector.Batch {
-		return connector.Batch{IDs: []string{"a", "b"}, Starts: []int{4, 6}, Bounds: []int{0, 5, 7}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("efghi" + "GH")}
+		return connector.Batch{IDs: []string{"a", "b"}, Starts: []int{4, 6}, Bounds: []int{0, 5, 7}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("efghi" + "GH"), Rows: []byte("efghi" + "GH")}
 	}
 	for name, tc := range map[string]struct {
 		change func(*connector.Batch)
@@ -38,7 +38,7 @@ func TestABadStepIsRefusedWholeAndCanBeProcessedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 8)
 			h := map[string][]blockhash.Hash{"a": hashesOf("0", "1"), "b": hashesOf("2")}
-			batch := connector.Batch{IDs: []string{"a", "b"}, Starts: []int{0, 0}, Bounds: []int{0, 4, 10}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("abcd" + "ABCDEF")}
+			batch := connector.Batch{IDs: []string{"a", "b"}, Starts: []int{0, 0}, Bounds: []int{0, 4, 10}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("abcd" + "ABCDEF"), Rows: []byte("abcd" + "ABCDEF")}
 			b.run(starts(0, h, "a", "b"), batch)
 			step := b.begin(goesOn("a", "b"))
 			bad := good()
@@ -51,14 +51,14 @@ func TestABadStepIsRefusedWholeAndCanBeProcessedAgain(t *testing.T) {
 
 func TestRowsThatWereTakenInForOthersAreTakenBack(t *testing.T) {
 	b := newBench(t, 8)
-	b.run(starts(0, nil, "a", "b"), connector.Batch{IDs: []string{"a", "b"}, Starts: []int{0, 0}, Bounds: []int{0, 3, 5}, Sampled: []int{0, 1}, Rejected: []int{0, 0}, Rows: []byte("abc" + "AB")})
+	b.run(starts(0, nil, "a", "b"), connector.Batch{IDs: []string{"a", "b"}, Starts: []int{0, 0}, Bounds: []int{0, 3, 5}, Sampled: []int{0, 1}, Rejected: []int{0, 0}, RowCount: len("abc" + "AB"), Rows: []byte("abc" + "AB")})
 	meta := goesOn("a", "b")
 	meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: "c", New: true})
 	step := b.begin(meta)
 
 	// a completes its tail and starts another one, b goes on with its own; the first
 	// rows of c lie inside a block.
-	batch := connector.Batch{IDs: []string{"a", "b", "c"}, Starts: []int{3, 2, 5}, Bounds: []int{0, 3, 4, 6}, Sampled: []int{1, 1, 1}, Rejected: []int{0, 0, 0}, Rows: []byte("XYZ" + "W" + "UV")}
+	batch := connector.Batch{IDs: []string{"a", "b", "c"}, Starts: []int{3, 2, 5}, Bounds: []int{0, 3, 4, 6}, Sampled: []int{1, 1, 1}, Rejected: []int{0, 0, 0}, RowCount: len("XYZ" + "W" + "UV"), Rows: []byte("XYZ" + "W" + "UV")}
 	b.refuses(step, batch, connector.ErrNotContiguous)
 	var refused *connector.StepError
 	require.ErrorAs(t, b.worker.Process(step, batch, &b.out), &refused)
@@ -84,7 +84,7 @@ func TestAStepIsRefusedWholeWhenTheStoreHasNoRoom(t *testing.T) {
 	b.run(starts(0, h, "a"), one("a", 0, "abcd"))
 	step := b.begin(starts(0, h, "b"))
 	b.refuses(step, one("b", 0, "wxyzu"), auxerrors.ErrCannotFit)
-	require.NoError(t, b.worker.Abandon(step))
+	require.NoError(t, b.worker.Abandon(step, &b.out))
 	b.begin(ends("a", "b"))
 	b.empty()
 }
@@ -97,7 +97,7 @@ func TestMetadataThatIsWrongIsRefusedAndChangesNothing(t *testing.T) {
 	}{
 		"an unknown request runs on":        {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "z"}}}, connector.ErrUnknownRequest},
 		"an unknown request ends":           {connector.Metadata{Finished: []connector.Update{{ID: "z"}}}, connector.ErrUnknownRequest},
-		"an unknown request has hashes":     {connector.Metadata{Updates: []connector.Update{{ID: "z", Hashes: hashesOf("9")}}}, connector.ErrUnknownRequest},
+		"an unknown request has hashes":     {connector.Metadata{Updates: []connector.Update{{ID: "z", Keys: hashesOf("9")}}}, connector.ErrUnknownRequest},
 		"a running request starts":          {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a", New: true}}}, connector.ErrDuplicateRequest},
 		"a request starts twice":            {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "z", New: true}, {ID: "z", New: true}}}, connector.ErrDuplicateRequest},
 		"a request runs twice":              {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a"}, {ID: "a"}}}, connector.ErrDuplicateRequest},
@@ -106,8 +106,8 @@ func TestMetadataThatIsWrongIsRefusedAndChangesNothing(t *testing.T) {
 		"a request runs and ends":           {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a"}}, Finished: []connector.Update{{ID: "a"}}}, connector.ErrRunAndFinish},
 		"the scheduler is ahead":            {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a", EmitStart: 8}}}, connector.ErrEmitAhead},
 		"a negative emit start":             {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a", EmitStart: -1}}}, connector.ErrMetadata},
-		"a zero hash":                       {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a", Hashes: zero}}}, connector.ErrMetadata},
-		"a zero hash at the end":            {connector.Metadata{Finished: []connector.Update{{ID: "a", Hashes: zero}}}, connector.ErrMetadata},
+		"a zero hash":                       {connector.Metadata{Scheduled: []connector.Scheduled{{ID: "a", Keys: zero}}}, connector.ErrMetadata},
+		"a zero hash at the end":            {connector.Metadata{Finished: []connector.Update{{ID: "a", Keys: zero}}}, connector.ErrMetadata},
 		"an unknown request, new weights":   {connector.Metadata{Generation: 1, Finished: []connector.Update{{ID: "a"}}}, connector.ErrUnknownRequest},
 		"a request that runs across resets": {connector.Metadata{Generation: 1, Scheduled: []connector.Scheduled{{ID: "a"}}}, connector.ErrUnknownRequest},
 	} {
@@ -132,7 +132,7 @@ func TestMetadataThatIsWrongIsRefusedAndChangesNothing(t *testing.T) {
 			require.Equal(t, []string{"a@6:g"}, b.process(flying, one("a", 6, "g")))
 			if err == nil && len(tc.meta.Scheduled) > 0 {
 				require.ErrorIs(t, b.worker.Process(step, one("a", 7, "h"), &b.out), tc.reason)
-				require.NoError(t, b.worker.Abandon(step))
+				require.NoError(t, b.worker.Abandon(step, &b.out))
 			} else if err == nil {
 				_, err = b.worker.Begin(goesOn())
 				require.ErrorIs(t, err, tc.reason)

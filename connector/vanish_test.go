@@ -86,7 +86,7 @@ func TestARequestThatStartsInAStepThatIsGivenUpHoldsNothingInTheStore(t *testing
 	require.Equal(t, []string{"a@0:x"}, b.process(first, one("a", 0, "x")))
 	b.refuses(second, one("b", 4, "e"), connector.ErrUnknownRequest)
 	require.Equal(t, 1, b.store.Stats().Retained, "the hit is pinned while the step can be tried again")
-	require.NoError(t, b.worker.Abandon(second))
+	require.NoError(t, b.worker.Abandon(second, &b.out))
 	require.Zero(t, b.store.Stats().Retained)
 	b.begin(ends("a", "b"))
 	b.empty()
@@ -96,9 +96,9 @@ func TestARequestThatStartsInAStepThatIsGivenUpHoldsNothingInTheStore(t *testing
 func TestHashesBeyondWhatTheGateGaveAreRefusedWhereverTheyCome(t *testing.T) {
 	h := hashesOf("0", "1")
 	for name, meta := range map[string]*connector.Metadata{
-		"of a request that sits out": {Updates: []connector.Update{{ID: "a", Hashes: h[1:]}}},
-		"of a request that ends":     {Finished: []connector.Update{{ID: "a", Hashes: h[1:]}}},
-		"of a request that runs on":  {Scheduled: []connector.Scheduled{{ID: "a", Hashes: h[1:]}}},
+		"of a request that sits out": {Updates: []connector.Update{{ID: "a", Keys: h[1:]}}},
+		"of a request that ends":     {Finished: []connector.Update{{ID: "a", Keys: h[1:]}}},
+		"of a request that runs on":  {Scheduled: []connector.Scheduled{{ID: "a", Keys: h[1:]}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 4, gated)

@@ -23,9 +23,25 @@ type Options struct {
 	MaxStepTokens int // most tokens of a step (max_num_batched_tokens)
 	MaxInFlight   int // most steps begun and not processed: 1, or 2 with async scheduling
 
-	// HashesPerKVBlock is how many hash blocks a KV block has: the fine blocks of
-	// an unfinished coarse one wait in the tail pool. 0 means 1.
+	// HashesPerKVBlock is the scheduler unit in hash blocks: with one KV group its
+	// block size, with several the least common multiple of their block sizes,
+	// divided by BlockTokens (vLLM's hashes_per_kv_block). The KV cache registers
+	// whole units, and until then the blocks of a unit wait in the tail pool. 0
+	// means 1.
 	HashesPerKVBlock int
+
+	// Check says which captured rows are looked at before they are published. The
+	// zero value is CheckSampled.
+	Check CheckLevel
+
+	// Exempt are layers whose rows do not depend on the hidden state: dense ones,
+	// and those routed by a hash of the token. They may repeat ids, rows and zeros.
+	Exempt []int
+
+	// MayRepeat leaves out the check for runs of equal rows
+	// (routing.Checks.EqualRuns): for texts that repeat one token for hundreds of
+	// positions, whose rows may repeat in truth.
+	MayRepeat bool
 
 	// Writer publishes in the background, if it is not nil. Reads wait for the
 	// puts before them; a put that fails is sticky there. Not in Linked mode.
@@ -41,6 +57,7 @@ type Worker struct {
 	rowBytes    int
 	inFlight    int
 	gate        *Gate
+	checker     rowChecker
 	evicts      *[]blockhash.Hash // where the store is to name what it evicts
 	partial     bool              // blocks without room are left out: who needs them fails alone
 
@@ -50,7 +67,9 @@ type Worker struct {
 	rows       publisher
 	pool       *TailPool
 	lives      lives
-	evicted    []blockhash.Hash
+	unheard    []*life          // lost, and no output has said so
+	evicted    []blockhash.Hash // what DrainEvicted names
+	failures   Failures
 
 	steps    []*begun // that are not through, oldest first
 	spare    []*begun
@@ -96,6 +115,10 @@ func NewWorker(s *store.Store, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	checker, err := newRowChecker(o)
+	if err != nil {
+		return nil, err
+	}
 	pool, err := NewTailPool(blocks, o.BlockTokens, o.Profile.RowBytes())
 	if err != nil {
 		return nil, err
@@ -104,6 +127,7 @@ func NewWorker(s *store.Store, o Options) (*Worker, error) {
 		blockTokens: o.BlockTokens,
 		rowBytes:    o.Profile.RowBytes(),
 		inFlight:    o.MaxInFlight,
+		checker:     checker,
 		rows:        publisher{store: s, writer: o.Writer},
 		pool:        pool,
 		lives:       lives{byID: make(map[string]*life)},
@@ -134,6 +158,8 @@ func (o Options) check(s *store.Store) (blocks int, err error) {
 		return 0, &auxerrors.ConfigError{Field: "store", Value: nil, Want: "a store", Reason: auxerrors.ErrMismatch}
 	case s.BlockBytes() != blockBytes:
 		return 0, &auxerrors.ConfigError{Field: "store", Value: fmt.Sprintf("blocks of %d bytes", s.BlockBytes()), Want: fmt.Sprintf("blocks of %d tokens x %d bytes", o.BlockTokens, o.Profile.RowBytes()), Reason: auxerrors.ErrMismatch}
+	case o.MaxInFlight > 2:
+		return 0, &auxerrors.ConfigError{Field: "steps in flight", Value: o.MaxInFlight, Want: "1, or 2 with async scheduling", Reason: auxerrors.ErrTooLarge}
 	case o.HashesPerKVBlock < 0:
 		return 0, &auxerrors.ConfigError{Field: "hashes per KV block", Value: o.HashesPerKVBlock, Want: "at least 1", Reason: auxerrors.ErrTooSmall}
 	case o.Mode == Linked && o.Writer != nil:
@@ -157,15 +183,18 @@ func Idle() *Worker { return &Worker{idle: true} }
 // Gate is where hits are admitted in the modes RowGated and Linked; nil in others.
 func (w *Worker) Gate() *Gate { return w.gate }
 
-// DrainEvicted appends the hashes of blocks that the store evicted since the last
-// call, in Linked mode: the engine drops them from the KV cache
-// (prefixcache.Cache.EvictHash) before it schedules again.
-func (w *Worker) DrainEvicted(hashes []blockhash.Hash) []blockhash.Hash {
+// DrainEvicted appends the keys of blocks whose rows are gone or will never come, as
+// far as that showed since the last call: those that a failed read found absent, those
+// of lost requests, and in Linked mode all that the store evicted. Before it schedules
+// again the engine takes the hashes from their KV blocks ([Scheduler.AppendBlocks],
+// prefixcache.Cache.EvictBlocks, [Scheduler.Evicted]). Otherwise each retry of the
+// request hits the same KV blocks and fails in the same way.
+func (w *Worker) DrainEvicted(keys []blockhash.Hash) []blockhash.Hash {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hashes = append(hashes, w.evicted...)
+	keys = append(keys, w.evicted...)
 	w.evicted = w.evicted[:0]
-	return hashes
+	return keys
 }
 
 // Stats is what the worker holds at a moment.
@@ -174,9 +203,11 @@ type Stats struct {
 	Requests   int // requests with a state
 	InFlight   int // steps begun and not processed
 	Tails      int // incomplete blocks
-	Waiting    int // full blocks whose hash is not known
+	Waiting    int // full blocks whose key is not known
 	PoolBlocks int // blocks of the tail pool
 	PoolFree   int // of these, free: PoolBlocks - Tails - Waiting
+
+	Failures Failures // since the worker was made
 }
 
 // Stats takes a snapshot.
@@ -194,6 +225,7 @@ func (w *Worker) Stats() Stats {
 		Waiting:    w.pool.Blocks() - w.pool.Free() - w.pool.Tails(),
 		PoolBlocks: w.pool.Blocks(),
 		PoolFree:   w.pool.Free(),
+		Failures:   w.failures,
 	}
 }
 
@@ -209,7 +241,7 @@ func (w *Worker) Close() error {
 	w.closed = true
 	release := w.release[:0]
 	for _, l := range w.lives.byID {
-		release = append(release, l.hashes...)
+		release = append(release, l.keys...)
 		l.drop(w.pool)
 	}
 	for _, step := range w.steps {

@@ -35,7 +35,7 @@ func TestAConsumerListedBeforeItsProducerIsServedInTheSameStep(t *testing.T) {
 	h := map[string][]blockhash.Hash{"a": hashesOf("0"), "b": hashesOf("0")}
 	batch := connector.Batch{
 		IDs: []string{"b", "a"}, Starts: []int{4, 0}, Bounds: []int{0, 1, 6}, Sampled: []int{1, 1}, Rejected: []int{0, 0},
-		Rows: []byte("x" + "abcde"),
+		RowCount: len("x" + "abcde"), Rows: []byte("x" + "abcde"),
 	}
 	require.Equal(t, []string{"b@0:abcdx", "a@0:abcde"}, b.run(starts(0, h, "a", "b"), batch))
 }
@@ -59,7 +59,7 @@ func TestABlockWithoutAHashCanBeReadWhileItWaits(t *testing.T) {
 	require.Equal(t, []string{"a@0:abcdefghij"}, b.run(goesOn("a"), one("a", 8, "ij")))
 
 	meta := goesOn("a")
-	meta.Scheduled[0].Hashes = hashesOf("0")
+	meta.Scheduled[0].Keys = hashesOf("0")
 	require.Equal(t, []string{"a@10:k"}, b.run(meta, one("a", 10, "k")))
 	require.Equal(t, 1, b.worker.Stats().Waiting, "one hash came, one block went")
 	require.Equal(t, 1, b.store.Stats().Used)
@@ -78,7 +78,7 @@ func TestAMissingBlockFailsOneRequestAndNoOther(t *testing.T) {
 
 	meta := starts(0, h, "b", "d")
 	batch := connector.Batch{
-		IDs: []string{"b", "d"}, Starts: []int{8, 0}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("xy"),
+		IDs: []string{"b", "d"}, Starts: []int{8, 0}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("xy"), Rows: []byte("xy"),
 	}
 	require.NoError(t, b.worker.Process(b.begin(meta), batch, &b.out))
 	require.Equal(t, "y", string(b.out.Find("d").Rows))
@@ -116,7 +116,7 @@ func TestABlockWithoutRoomBesideRunningRequestsFailsOnlyThoseThatNeedIt(t *testi
 
 	meta := starts(0, h, "b", "d")
 	batch := connector.Batch{
-		IDs: []string{"b", "d"}, Starts: []int{4, 4}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("xy"),
+		IDs: []string{"b", "d"}, Starts: []int{4, 4}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("xy"), Rows: []byte("xy"),
 	}
 	require.NoError(t, b.worker.Process(b.begin(meta), batch, &b.out))
 	require.Equal(t, "abcdx", string(b.out.Find("b").Rows))
@@ -218,10 +218,10 @@ func TestAnAbandonedStepFailsItsRequestsAndNoOther(t *testing.T) {
 	h := map[string][]blockhash.Hash{"a": hashesOf("0"), "b": hashesOf("1")}
 	b.run(starts(0, h, "b"), one("b", 0, "wxyz"))
 	step := b.begin(starts(0, h, "a"))
-	require.NoError(t, b.worker.Abandon(step))
-	require.ErrorIs(t, b.worker.Abandon(step), connector.ErrStepOrder)
+	require.NoError(t, b.worker.Abandon(step, &b.out))
+	require.ErrorIs(t, b.worker.Abandon(step, &b.out), connector.ErrStepOrder)
 
-	batch := connector.Batch{IDs: []string{"a", "b"}, Starts: []int{4, 4}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("eA")}
+	batch := connector.Batch{IDs: []string{"a", "b"}, Starts: []int{4, 4}, Bounds: []int{0, 1, 2}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("eA"), Rows: []byte("eA")}
 	require.NoError(t, b.worker.Process(b.begin(goesOn("a", "b")), batch, &b.out))
 	require.ErrorIs(t, b.out.Find("a").Err, connector.ErrStepLost)
 	require.Equal(t, "A", string(b.out.Find("b").Rows))
@@ -236,7 +236,7 @@ func TestARankWithoutOutputDoesNothing(t *testing.T) {
 	var out connector.Output
 	require.NoError(t, w.Process(step, one("a", 7, "x"), &out))
 	require.Empty(t, out.Requests)
-	require.NoError(t, w.Abandon(step))
+	require.NoError(t, w.Abandon(step, &out))
 	require.Zero(t, w.Stats())
 	require.Nil(t, w.Gate())
 	require.Empty(t, w.DrainEvicted(nil))
@@ -270,7 +270,7 @@ func TestARunOfAThousandAbortedRequestsLeavesNothingBehind(t *testing.T) {
 			b.process(step, chunk(id, 0, "abcdef"))
 			b.begin(ends(id))
 		case 2: // its step never came back
-			require.NoError(t, b.worker.Abandon(step))
+			require.NoError(t, b.worker.Abandon(step, &b.out))
 			b.begin(ends(id))
 		case 3: // a reset comes between
 			b.process(step, chunk(id, 0, "ab"))
@@ -290,7 +290,7 @@ func TestAClosedWorkerHoldsNothingAndDoesNothing(t *testing.T) {
 	_, err := b.worker.Begin(goesOn("a"))
 	require.ErrorIs(t, err, auxerrors.ErrClosed)
 	require.ErrorIs(t, b.worker.Process(step, one("a", 6, "g"), &b.out), auxerrors.ErrClosed)
-	require.ErrorIs(t, b.worker.Abandon(step), auxerrors.ErrClosed)
+	require.ErrorIs(t, b.worker.Abandon(step, &b.out), auxerrors.ErrClosed)
 	require.NoError(t, b.worker.Close())
 }
 
@@ -320,7 +320,7 @@ func TestMetadataOfTheNextStepDoesNotCrowdOutTheOutputBeforeIt(t *testing.T) {
 	next := starts(0, h, "c")
 	next.Finished = ends("a").Finished
 	after := b.begin(next)
-	batch := connector.Batch{IDs: []string{"x", "a"}, Starts: []int{0, 4}, Bounds: []int{0, 4, 5}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, Rows: []byte("wxyze")}
+	batch := connector.Batch{IDs: []string{"x", "a"}, Starts: []int{0, 4}, Bounds: []int{0, 4, 5}, Sampled: []int{1, 1}, Rejected: []int{0, 0}, RowCount: len("wxyze"), Rows: []byte("wxyze")}
 	require.Equal(t, []string{"x@0:wxyz", "a@4:e"}, b.process(step, batch))
 	require.Equal(t, []string{"c@0:OLDS"}, b.process(after, one("c", 0, "OLDS")))
 

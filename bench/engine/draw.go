@@ -13,6 +13,8 @@ import (
 // blocks, prompts that share prefixes, and every way in which a request can end.
 // The same seed gives the same scenario. In the modes that need no minimum of
 // slots the store may be smaller than the pool.
+//
+// In Reference mode less is drawn: its holes are known, and each has to show by itself.
 func Draw(mode connector.Mode, seed uint64) Scenario {
 	r := rand.New(rand.NewPCG(seed, uint64(mode)))
 	s := Scenario{Config: drawConfig(r, mode, seed)}
@@ -29,6 +31,15 @@ func Draw(mode connector.Mode, seed uint64) Scenario {
 			ID: fmt.Sprintf("r%d", i), Arrival: arrival, Prompt: prompt,
 			Output: 1 + r.IntN(12), Stop: Stop(r.IntN(3)), Seed: uint64(r.IntN(3)),
 		}
+		if s.Config.Priority {
+			job.Priority = r.IntN(3)
+		}
+		if mode != connector.Reference {
+			job.SkipLookup = r.IntN(10) == 0
+		}
+		if mode == connector.Reference && plain {
+			job.Stop = AtToken
+		}
 		if plain && job.Stop == ByAbort {
 			job.Stop = AtToken
 		}
@@ -43,23 +54,49 @@ func Draw(mode connector.Mode, seed uint64) Scenario {
 		}
 		s.Jobs = append(s.Jobs, job)
 	}
-	for range r.IntN(3) / 2 {
-		s.Resets = append(s.Resets, r.IntN(40))
-	}
-	slices.Sort(s.Resets)
-	if mode != connector.Reference && r.IntN(4) == 0 {
-		for range 1 + r.IntN(4) {
-			s.Drops = append(s.Drops, Drop{Step: r.IntN(40), Draw: r.Uint64()})
-		}
-		slices.SortFunc(s.Drops, func(a, b Drop) int { return a.Step - b.Step })
-	}
+	s.drawEvents(r, mode, plain)
 	return s
+}
+
+// drawEvents makes up what happens to the engine from outside.
+func (s *Scenario) drawEvents(r *rand.Rand, mode connector.Mode, plain bool) {
+	steps := func(most int) (list []int) {
+		for range r.IntN(most + 1) {
+			list = append(list, r.IntN(40))
+		}
+		slices.Sort(list)
+		return list
+	}
+	drops := func() (list []Drop) {
+		for _, step := range steps(4) {
+			list = append(list, Drop{Step: step, Draw: r.Uint64()})
+		}
+		return list
+	}
+	if r.IntN(3) == 0 {
+		s.Resets = steps(3)
+	}
+	if mode == connector.Reference {
+		return
+	}
+	if !plain && r.IntN(4) == 0 {
+		s.Cancels = drops()
+	}
+	if r.IntN(4) == 0 {
+		s.Drops = drops()
+	}
+	if r.IntN(4) == 0 {
+		s.Abandons, s.Config.Retry = steps(3), true
+	}
+	if s.Config.Check == connector.CheckAll && r.IntN(2) == 0 {
+		s.Damages, s.Config.Retry = steps(3), true
+	}
 }
 
 func drawConfig(r *rand.Rand, mode connector.Mode, seed uint64) Config {
 	c := Config{
-		Profile:    routing.Profile{Layers: 2, TopK: 2, Experts: 256},
-		HashTokens: 2 + 2*r.IntN(2), Mode: mode, Seed: seed,
+		Profile:    routing.Profile{Layers: 2, TopK: 2, Experts: 255},
+		HashTokens: 2 + 2*r.IntN(2), Mode: mode, Seed: seed, Check: connector.CheckLevel(r.IntN(3)),
 		Requests: 1 + r.IntN(4), BatchTokens: 4 + r.IntN(29), Lag: r.IntN(2) == 0,
 	}
 	ratio := 1
@@ -74,11 +111,31 @@ func drawConfig(r *rand.Rand, mode connector.Mode, seed uint64) Config {
 	if r.IntN(3) == 0 {
 		c.Drafts = 1 + r.IntN(3)
 	}
-	switch r.IntN(6) {
+	if mode == connector.Reference {
+		// Rows of other computations would hide its other holes most of the time.
+		c.TokensOnly = r.IntN(4) > 0
+		if r.IntN(4) == 0 { // where a stop token can complete a block in flight, H3
+			c.Lag, c.ChunkTokens, c.KVTokens = true, 0, c.HashTokens
+		}
+		return c
+	}
+	switch r.IntN(8) {
 	case 0:
 		c.Windows = []int{c.HashTokens * (1 + r.IntN(3))}
 	case 1:
 		c.OffloadBlocks = ratio * (2 + r.IntN(10))
+	case 2: // the window group has blocks of another size
+		c.Windows = []int{c.HashTokens * (1 + r.IntN(12))}
+		c.WindowBlocks = []int{c.HashTokens << r.IntN(4)}
+		c.KVBlocks += 10
+	}
+	if c.OffloadBlocks == 0 {
+		c.Eagle = r.IntN(5) == 0
+	}
+	c.Priority = r.IntN(5) == 0
+	c.Writer = mode != connector.Linked && r.IntN(5) == 0
+	if r.IntN(5) == 0 {
+		c.MaxTokens = 8 + r.IntN(c.KVBlocks*c.KVTokens)
 	}
 	if mode == connector.RowGated || mode == connector.Linked {
 		if r.IntN(2) == 0 {

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/auxoutput/auxoutput/bench/truth"
@@ -23,15 +25,19 @@ type Engine struct {
 	scheduler *connector.Scheduler
 	worker    *connector.Worker
 	gate      *connector.Gate
+	writer    *store.Writer
 	offload   *offload
-	links     links
+	pool      kvPool
+	lost      map[uint64]bool // admissions whose rows are incomplete
 
-	step    int
-	idle    int // steps in a row with nothing running and nothing in flight
-	waiting []*sequence
-	running []*sequence
-	plans   []*plan // begun, and not executed yet
-	report  Report
+	step       int
+	loseNext   bool
+	damageNext bool
+	idle       int // steps in a row with nothing running and nothing in flight
+	waiting    []*sequence
+	running    []*sequence
+	plans      []*plan // begun, and not executed yet
+	report     Report
 
 	// Memory used again from step to step.
 	meta      connector.Metadata
@@ -40,8 +46,9 @@ type Engine struct {
 	scheduled []connector.Request
 	others    []connector.Request
 	truth     []byte
-	hashes    []blockhash.Hash
-	events    []prefixcache.Event
+	keys      []blockhash.Hash
+	blocks    []int32
+	reused    []connector.KVBlock
 }
 
 // algorithm is what the engine hashes with: fast, as the rows do not depend on it.
@@ -61,17 +68,16 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, root: root, rng: rand.New(rand.NewPCG(cfg.Seed, 0x656e67696e65))}
+	e := &Engine{cfg: cfg, root: root, rng: rand.New(rand.NewPCG(cfg.Seed, 0x656e67696e65)), lost: make(map[uint64]bool)}
 	e.offload = newOffload(cfg.OffloadBlocks / e.ratio())
-	e.links = newLinks(e.ratio())
-	e.cache, err = prefixcache.New(prefixcache.Config{
-		Blocks: cfg.KVBlocks, Groups: cfg.groups(), HashTokens: cfg.HashTokens,
-		Events: cfg.Mode == connector.Linked || e.offload.on(),
-	})
-	if err != nil {
+	e.pool = newKVPool(cfg.KVBlocks)
+	if e.cache, err = prefixcache.New(cfg.cache()); err != nil {
 		return nil, err
 	}
-	if e.scheduler, err = connector.NewScheduler(cfg.Mode); err != nil {
+	e.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{
+		Mode: cfg.Mode, KVBlocks: cfg.KVBlocks, HashesPerBlock: e.ratio(), Offload: e.offload.on(), Slots: cfg.Slots,
+	})
+	if err != nil {
 		return nil, err
 	}
 	budget, err := store.Budget(cfg.Slots, 1, blockBytes)
@@ -81,6 +87,21 @@ func New(cfg Config) (*Engine, error) {
 	if e.store, err = store.New(store.Options{MaxBytes: budget, BlockBytes: blockBytes}); err != nil {
 		return nil, err
 	}
+	if err := e.start(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.report.Slots, e.report.MaxBytes = cfg.Slots, budget
+	return e, nil
+}
+
+// start makes the worker half over the store.
+func (e *Engine) start() (err error) {
+	cfg := e.cfg
+	if cfg.Writer {
+		if e.writer, err = store.NewWriter(e.store, 2*cfg.Requests); err != nil {
+			return err
+		}
+	}
 	inFlight := 1
 	if cfg.Lag {
 		inFlight = 2
@@ -88,18 +109,26 @@ func New(cfg Config) (*Engine, error) {
 	e.worker, err = connector.NewWorker(e.store, connector.Options{
 		Mode: cfg.Mode, Profile: cfg.Profile, BlockTokens: cfg.HashTokens,
 		MaxSequences: cfg.Requests, MaxStepTokens: cfg.BatchTokens, MaxInFlight: inFlight,
-		HashesPerKVBlock: e.ratio(),
+		HashesPerKVBlock: e.cache.Config().SchedulerTokens / cfg.HashTokens,
+		Check:            cfg.Check, Writer: e.writer,
 	})
-	if err != nil {
-		return nil, errors.Join(err, e.store.Close())
+	if err == nil {
+		e.gate = e.worker.Gate()
 	}
-	e.gate = e.worker.Gate()
-	e.report.Slots, e.report.MaxBytes = cfg.Slots, budget
-	return e, nil
+	return err
 }
 
 // Close gives the memory back.
-func (e *Engine) Close() error { return errors.Join(e.worker.Close(), e.store.Close()) }
+func (e *Engine) Close() error {
+	var errs []error
+	if e.worker != nil {
+		errs = append(errs, e.worker.Close())
+	}
+	if e.writer != nil {
+		errs = append(errs, e.writer.Close())
+	}
+	return errors.Join(append(errs, e.store.Close())...)
+}
 
 // Submit puts a job behind those that wait.
 func (e *Engine) Submit(job *Job) error {
@@ -110,21 +139,37 @@ func (e *Engine) Submit(job *Job) error {
 		return fmt.Errorf("engine: job %s has no output", job.ID)
 	case job.PromptStart < 0 || job.PromptStart > len(job.Prompt):
 		return fmt.Errorf("engine: job %s starts at %d of a prompt of %d", job.ID, job.PromptStart, len(job.Prompt))
+	case e.cfg.MaxTokens > 0 && len(job.Prompt) >= e.cfg.MaxTokens:
+		e.report.Requests++
+		e.refuse(job, fmt.Errorf("%w: a prompt of %d tokens, and at most %d with its output", ErrNoRoom, len(job.Prompt), e.cfg.MaxTokens))
+		return nil
 	}
-	chain, err := blockhash.NewChain(algorithm, e.root, e.cfg.HashTokens, blockhash.Request{})
+	s, err := e.newSequence(job)
 	if err != nil {
 		return err
 	}
-	s := &sequence{job: job, chain: chain, answered: job.PromptStart}
-	s.rows = truth.New(e.cfg.Profile, 0)
-	s.check = s.rows
-	s.learn(job.Prompt...)
-	s.kv.Prompt = len(job.Prompt)
-	s.tokens = append(s.tokens, job.Prompt...)
-	e.waiting = append(e.waiting, s)
+	e.enqueue(s)
 	e.report.Requests++
 	e.report.PromptTokens += int64(len(job.Prompt))
 	return nil
+}
+
+// newSequence makes the state of a job.
+func (e *Engine) newSequence(job *Job) (*sequence, error) {
+	chain, err := blockhash.NewChain(algorithm, e.root, e.cfg.HashTokens, blockhash.Request{})
+	if err != nil {
+		return nil, err
+	}
+	s := &sequence{job: job, chain: chain, answered: job.PromptStart, room: math.MaxInt}
+	if e.cfg.MaxTokens > 0 {
+		s.room = e.cfg.MaxTokens - len(job.Prompt)
+	}
+	s.rows = truth.New(e.cfg.Profile, 0)
+	s.check = s.rows
+	s.learn(job.Prompt...)
+	s.kv.Prompt, s.kv.SkipLookup = len(job.Prompt), job.SkipLookup
+	s.tokens = append(s.tokens, job.Prompt...)
+	return s, nil
 }
 
 // Busy reports whether jobs are waiting, running or in flight.
@@ -136,6 +181,9 @@ func (e *Engine) Live() int { return len(e.waiting) + len(e.running) }
 // Step schedules one step, and executes and settles the step whose turn it is.
 func (e *Engine) Step() error {
 	if err := e.abortDue(); err != nil {
+		return err
+	}
+	if err := e.dropEvicted(); err != nil {
 		return err
 	}
 	p, err := e.schedule()
@@ -166,7 +214,13 @@ func (e *Engine) Step() error {
 // process executes a step and settles its output.
 func (e *Engine) process(p *plan) error {
 	batch := e.execute(p)
-	err := e.worker.Process(p.step, batch, &e.out)
+	var err error
+	if p.abandoned {
+		err = e.worker.Abandon(p.step, &e.out)
+	} else {
+		e.damage(p, batch.Rows)
+		err = e.worker.Process(p.step, batch, &e.out)
+	}
 	if p.generation != e.scheduler.Generation() {
 		if !errors.Is(err, auxerrors.ErrGeneration) {
 			return fmt.Errorf("engine: an output of generation %d in %d: %w", p.generation, e.scheduler.Generation(), err)
@@ -212,6 +266,25 @@ func (e *Engine) Cancel(id string) error {
 	return nil
 }
 
+// CancelAny ends one of the jobs that wait or run, as a client may that goes away at
+// any time. Which one follows from the draw.
+func (e *Engine) CancelAny(draw uint64) error {
+	if e.Live() == 0 {
+		return nil
+	}
+	at := int(draw % uint64(e.Live()))
+	if at < len(e.running) {
+		return e.abort(e.running[at])
+	}
+	return e.abort(e.waiting[at-len(e.running)])
+}
+
+// LoseOutput makes the output of the last step that was scheduled never arrive.
+func (e *Engine) LoseOutput() { e.loseNext = true }
+
+// DamageRows makes the model capture wrong ids for one request of the next step.
+func (e *Engine) DamageRows() { e.damageNext = true }
+
 // ResetCache empties the prefix cache and starts a new generation, as after an
 // update of the weights. Running sequences are preempted; tokens in flight are
 // lost.
@@ -226,33 +299,11 @@ func (e *Engine) ResetCache() error {
 	}
 	e.scheduler.Reset()
 	e.offload.clear()
-	e.links.clear()
 	e.report.Resets++
 	if e.gate == nil {
 		return nil
 	}
 	return e.gate.Reset()
-}
-
-// DropHash makes the KV cache forget one registered hash, as a tier or an
-// operator may. Which one follows from the draw.
-func (e *Engine) DropHash(draw uint64) {
-	if len(e.running) == 0 {
-		return
-	}
-	s := e.running[draw%uint64(len(e.running))]
-	registered := s.kv.Registered(0)
-	if len(registered) == 0 {
-		return
-	}
-	at := int(draw >> 32 % uint64(len(registered)/e.ratio()))
-	last := registered[(at+1)*e.ratio()-1]
-	if e.forgetBlock(last) == 0 {
-		return
-	}
-	e.report.Drops++
-	e.offload.drop(last)
-	e.scheduler.Remove(e.links.remove(last, e.hittable)...)
 }
 
 // CheckIdle reports what is left behind although nothing is going on.
@@ -263,6 +314,11 @@ func (e *Engine) CheckIdle() error {
 	// What ended last is released by the next metadata.
 	if _, err := e.schedule(); err != nil {
 		return err
+	}
+	if e.writer != nil {
+		if err := e.writer.Flush(context.Background()); err != nil {
+			return err
+		}
 	}
 	held, worker := e.store.Stats(), e.worker.Stats()
 	leaks := []struct {

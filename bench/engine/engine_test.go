@@ -57,8 +57,8 @@ func TestTheReferenceShowsItsHoles(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("LOUD: takes some thousand scenarios, of an engine that is one goroutine")
 	}
-	missing := map[string]bool{"H1": true, "H2": true, "H3": true, "H4": true}
-	for seed := uint64(0); len(missing) > 0 && seed < 10_000; seed++ {
+	missing := map[string]bool{"H1": true, "H2": true, "H3": true, "H4": true, "H5": true}
+	for seed := uint64(0); len(missing) > 0 && seed < 20_000; seed++ {
 		scenario := Draw(connector.Reference, seed)
 		report, err := scenario.Run()
 		if err == nil {
@@ -74,12 +74,12 @@ func TestTheReferenceShowsItsHoles(t *testing.T) {
 func TestTheSearchFindsARuleThatIsBroken(t *testing.T) {
 	for seed := range uint64(3000) {
 		scenario := Draw(connector.FailClosed, seed)
-		scenario.Config.sendKnown = true
+		scenario.Config.hideEvicted = true
 		if _, err := scenario.Run(); Failure(err) == auxerrors.ErrCannotFit.Error() || Failure(err) == ErrLost.Error() {
 			return
 		}
 	}
-	t.Fatal("hashes that are merely known were retained, and nothing was found")
+	t.Fatal("evicted KV blocks were not told of, and nothing was found")
 }
 
 func TestTheSameScenarioGivesTheSameRun(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAThousandAbortedRequestsLeaveNothingBehind(t *testing.T) {
 			c := config()
 			c.Mode, c.Drafts, c.ChunkTokens = mode, 2, 7
 			if mode == connector.Reference {
-				c.Slots = 4 * c.KVBlocks // its holes are not the point here
+				c.Slots, c.TokensOnly = 4*c.KVBlocks, true // its holes are not the point here
 			}
 			s := Scenario{Config: c}
 			for i := range 1000 {
@@ -339,7 +339,7 @@ func TestAClientLearnsWhyItsJobFailed(t *testing.T) {
 	}}
 	_, err := s.Run()
 	require.NoError(t, err)
-	require.ErrorIs(t, outcomes["huge"], ErrNoRoom)
+	require.ErrorIs(t, outcomes["huge"], auxerrors.ErrCannotFit)
 	require.ErrorIs(t, outcomes["aborted"], ErrAborted)
 	require.NoError(t, outcomes["fine"])
 	require.Len(t, outcomes, 3)

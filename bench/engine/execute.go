@@ -23,6 +23,7 @@ func (e *Engine) execute(p *plan) connector.Batch {
 		b.Sampled = append(b.Sampled, len(it.sampled))
 		b.Rejected = append(b.Rejected, it.rejected)
 	}
+	b.RowCount = executed
 	if e.rng.IntN(4) == 0 {
 		b.Bounds = append(b.Bounds, executed, executed) // as padded for a CUDA graph
 	}
@@ -38,8 +39,11 @@ func (e *Engine) run(it *item, generation uint64, rows []byte) []byte {
 		s.ran = it.start
 	}
 	s.seek(e, generation)
-	base := it.n - it.drafts
-	rows = s.rows.Append(rows, s.tokens[s.ran:s.ran+base]...)
+	base, by := it.n-it.drafts, it.number
+	if e.cfg.TokensOnly {
+		by = 0
+	}
+	rows = s.rows.AppendOf(rows, by, s.tokens[s.ran:s.ran+base]...)
 	s.ran += base
 	if !it.samples {
 		return rows
@@ -55,7 +59,7 @@ func (e *Engine) run(it *item, generation uint64, rows []byte) []byte {
 		if e.rng.IntN(3) == 0 {
 			token = (right + 1) % vocabulary
 		}
-		rows = drafted.Append(rows, token)
+		rows = drafted.AppendOf(rows, by, token)
 		if accepted == d && token == right {
 			accepted++
 			s.rows = drafted
@@ -68,4 +72,19 @@ func (e *Engine) run(it *item, generation uint64, rows []byte) []byte {
 	s.tokens = append(s.tokens, it.sampled...)
 	s.ran += accepted
 	return rows
+}
+
+// damage overwrites an id of one request's rows with one that is no expert, if a test
+// asked for it and the worker is going to look.
+func (e *Engine) damage(p *plan, rows []byte) {
+	if !e.damageNext || e.cfg.Check != connector.CheckAll || e.cfg.Profile.Experts > 255 || len(p.items) == 0 {
+		return
+	}
+	e.damageNext = false
+	at := e.rng.IntN(len(p.items))
+	for _, it := range p.items[:at] {
+		rows = rows[it.n*e.cfg.Profile.RowBytes():]
+	}
+	rows[0] = 255
+	e.lost[p.items[at].number] = true
 }

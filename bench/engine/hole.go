@@ -15,6 +15,7 @@ import (
 //	H3  a block that a stop token completed in flight is stored, and the KV cache
 //	    has no such block
 //	H4  an id comes back before its end was announced
+//	H5  a block that was computed again has the rows of the older computation
 //	H6  hash blocks of a KV block that is never complete are stored all the same
 func Hole(s Scenario, report Report, err error) string {
 	switch {
@@ -22,6 +23,8 @@ func Hole(s Scenario, report Report, err error) string {
 		return ""
 	case errors.Is(err, connector.ErrRunAndFinish):
 		return "H4"
+	case errors.Is(err, ErrWrong):
+		return "H5"
 	case errors.Is(err, auxerrors.ErrCannotFit):
 		return "H2"
 	case !errors.Is(err, ErrLost):

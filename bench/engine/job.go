@@ -31,6 +31,9 @@ type Job struct {
 
 	PromptStart int // routed_experts_prompt_start: rows before it are not asked for
 
+	Priority   int  `json:",omitempty"` // lower ones go first, in an engine with priorities
+	SkipLookup bool `json:",omitempty"` // hit nothing, as for prompt logprobs
+
 	// Deliver, if not nil, is called from within [Engine.Step] with whatever the
 	// client gets.
 	Deliver func(Delivery) `json:"-"`

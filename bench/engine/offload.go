@@ -4,6 +4,7 @@ import (
 	"container/list"
 
 	"github.com/auxoutput/auxoutput/blockhash"
+	"github.com/auxoutput/auxoutput/connector"
 )
 
 // offload is a tier in host memory that keeps KV blocks after the pool has lost
@@ -11,54 +12,82 @@ import (
 // back. A tier of no blocks is off.
 type offload struct {
 	blocks int
-	order  *list.List // newest in front
+	order  *list.List // of *kept, newest in front
 	places map[blockhash.Hash]*list.Element
+	byKey  map[blockhash.Hash]*list.Element
+}
+
+// kept is a KV block in the tier, with what it left the pool with.
+type kept struct {
+	end    blockhash.Hash
+	keys   []blockhash.Hash
+	writer uint64
 }
 
 func newOffload(blocks int) *offload {
-	return &offload{blocks: blocks, order: list.New(), places: make(map[blockhash.Hash]*list.Element)}
+	return &offload{blocks: blocks, order: list.New(), places: make(map[blockhash.Hash]*list.Element), byKey: make(map[blockhash.Hash]*list.Element)}
 }
 
 func (o *offload) on() bool { return o.blocks > 0 }
 
-func (o *offload) has(hash blockhash.Hash) bool { return o.places[hash] != nil }
+// holds reports whether the tier has the KV whose rows have a key.
+func (o *offload) holds(key blockhash.Hash) bool { return o.byKey[key] != nil }
 
-// put keeps a block as the newest, and returns the hash that had to go for it.
-func (o *offload) put(hash blockhash.Hash) (gone blockhash.Hash, ok bool) {
-	if place := o.places[hash]; place != nil {
+// put keeps a block as the newest, and returns the keys of the one that had to go for
+// it. A tier that has a block under the same hash keeps that one.
+func (o *offload) put(block connector.KVBlock, writer uint64) (gone []blockhash.Hash) {
+	if place := o.places[block.End]; place != nil {
 		o.order.MoveToFront(place)
-		return gone, false
+		return nil
 	}
-	o.places[hash] = o.order.PushFront(hash)
-	if o.order.Len() <= o.blocks {
-		return gone, false
+	place := o.order.PushFront(&kept{block.End, block.Keys, writer})
+	o.places[block.End] = place
+	for _, key := range block.Keys {
+		o.byKey[key] = place
 	}
-	gone = o.order.Remove(o.order.Back()).(blockhash.Hash)
-	delete(o.places, gone)
-	return gone, true
+	if o.order.Len() > o.blocks {
+		gone = o.remove(o.order.Back())
+	}
+	return gone
 }
 
-func (o *offload) drop(hash blockhash.Hash) {
-	if place := o.places[hash]; place != nil {
-		o.order.Remove(place)
-		delete(o.places, hash)
+// drop forgets the block of a hash and returns its keys.
+func (o *offload) drop(end blockhash.Hash) []blockhash.Hash { return o.remove(o.places[end]) }
+
+// dropKey forgets the block one of whose rows has a key, and returns all its keys.
+func (o *offload) dropKey(key blockhash.Hash) []blockhash.Hash { return o.remove(o.byKey[key]) }
+
+func (o *offload) remove(place *list.Element) []blockhash.Hash {
+	if place == nil {
+		return nil
 	}
+	block := o.order.Remove(place).(*kept)
+	delete(o.places, block.end)
+	for _, key := range block.keys {
+		delete(o.byKey, key)
+	}
+	return block.keys
 }
 
 func (o *offload) clear() {
 	o.order.Init()
 	clear(o.places)
+	clear(o.byKey)
 }
 
-// extension is how many tokens behind a hit the tier has, in whole KV blocks; the
-// last known token always has to be computed.
-func (o *offload) extension(e *Engine, s *sequence, hit int) int {
-	if !o.on() || hit%e.cfg.KVTokens != 0 {
-		return 0
+// extension are the blocks behind a hit that the tier has; the last known token
+// always has to be computed.
+func (o *offload) extension(e *Engine, s *sequence, hit int) []*kept {
+	if !o.on() || s.kv.SkipLookup {
+		return nil
 	}
-	end := hit
-	for end+e.cfg.KVTokens <= len(s.known)-1 && o.has(s.kv.Hashes[(end+e.cfg.KVTokens)/e.cfg.HashTokens-1]) {
-		end += e.cfg.KVTokens
+	var more []*kept
+	for end := hit + e.cfg.KVTokens; end <= len(s.known)-1; end += e.cfg.KVTokens {
+		place := o.places[s.kv.Hashes[end/e.cfg.HashTokens-1]]
+		if place == nil {
+			break
+		}
+		more = append(more, place.Value.(*kept))
 	}
-	return end - hit
+	return more
 }

@@ -12,8 +12,9 @@ type Report struct {
 	Rejected    int `json:"rejected"` // requests too large for the KV cache or the store
 	Preemptions int `json:"preemptions"`
 	Resets      int `json:"resets"`
-	Drops       int `json:"drops"`   // hashes that the KV cache was made to forget
-	Dropped     int `json:"dropped"` // KV blocks dropped because their rows were evicted
+	Abandoned   int `json:"abandoned"` // steps whose output never arrived
+	Drops       int `json:"drops"`     // hashes that the KV cache was made to forget
+	Dropped     int `json:"dropped"`   // KV blocks dropped because their rows were evicted
 
 	PromptTokens    int64 `json:"prompt_tokens"`
 	HitTokens       int64 `json:"hit_tokens"`        // of the prompts of new requests, served from the KV cache
@@ -23,6 +24,8 @@ type Report struct {
 	ServedTokens    int64 `json:"served_tokens"`     // prompts and answers of requests that finished
 
 	Lost        int   `json:"requests_that_lost_rows"`
+	Spoiled     int   `json:"requests_spoiled"` // failed because an output was lost, or captured wrong
+	Retried     int   `json:"requests_retried"` // of both, submitted again
 	RowsChecked int64 `json:"rows_checked"`
 	WrongRows   int64 `json:"wrong_rows"`
 
@@ -56,10 +59,12 @@ func (e *Engine) countAdmission(s *sequence, used, found int) {
 }
 
 // reject tells everybody concerned that a job is too large.
-func (e *Engine) reject(s *sequence, why error) {
+func (e *Engine) reject(s *sequence, why error) { e.refuse(s.job, why) }
+
+func (e *Engine) refuse(job *Job, why error) {
 	e.report.Rejected++
 	e.report.LastRejection = why.Error()
-	s.job.deliver(Delivery{Done: true, Err: why})
+	job.deliver(Delivery{Done: true, Err: why})
 }
 
 // Safe reports whether every request got its rows.

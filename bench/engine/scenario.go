@@ -17,13 +17,34 @@ type Scenario struct {
 	Jobs   []Job  `json:"jobs"`             // by arrival
 	Resets []int  `json:"resets,omitempty"` // steps before which the prefix cache is reset
 	Drops  []Drop `json:"drops,omitempty"`
-	Note   string `json:"note,omitempty"`
+
+	Cancels  []Drop `json:"cancels,omitempty"`  // jobs that end before a step, waiting or running
+	Abandons []int  `json:"abandons,omitempty"` // steps from which on the next output never arrives
+	Damages  []int  `json:"damages,omitempty"`  // steps from which on the next rows are captured wrong
+
+	Note string `json:"note,omitempty"`
 }
 
-// Drop makes the KV cache forget a hash before a step.
+// Drop is what happens before a step to something that is drawn: the KV cache forgets a
+// hash, or a client goes away.
 type Drop struct {
 	Step int    `json:"step"`
 	Draw uint64 `json:"draw"`
+}
+
+// faults reports whether jobs may lose rows without a fault of the connector.
+func (s *Scenario) faults() bool { return len(s.Abandons)+len(s.Damages) > 0 }
+
+// due takes the events off a list that are to happen before a step, and says how many
+// there are.
+func due[T any](list *[]T, step int, of func(T) int) []T {
+	n := 0
+	for n < len(*list) && of((*list)[n]) <= step {
+		n++
+	}
+	now := (*list)[:n]
+	*list = (*list)[n:]
+	return now
 }
 
 // The ways in which a run can go wrong, beside errors of the engine's parts.
@@ -40,7 +61,7 @@ func (s *Scenario) mostSteps() int {
 	for _, job := range s.Jobs {
 		steps += job.Arrival + 50*(len(job.Prompt)+job.Output+10)
 	}
-	return steps
+	return steps * (1 + len(s.Abandons) + len(s.Damages))
 }
 
 // Run plays a scenario to its end. The error is one of the above, or of a part of
@@ -57,20 +78,13 @@ func (s *Scenario) Run() (report Report, err error) {
 			return e.report, err
 		}
 	}
-	resets, drops := s.Resets, s.Drops
+	rest := *s // what is still to happen
 	for e.Busy() {
 		if e.step > s.mostSteps() {
 			return e.report, fmt.Errorf("%w after %d steps", ErrStuck, e.step)
 		}
-		for len(drops) > 0 && drops[0].Step <= e.step {
-			e.DropHash(drops[0].Draw)
-			drops = drops[1:]
-		}
-		for len(resets) > 0 && resets[0] <= e.step {
-			if err := e.ResetCache(); err != nil {
-				return e.report, err
-			}
-			resets = resets[1:]
+		if err := rest.disturb(e); err != nil {
+			return e.report, err
 		}
 		if err := e.Step(); err != nil {
 			return e.report, err
@@ -83,6 +97,34 @@ func (s *Scenario) Run() (report Report, err error) {
 		return e.report, fmt.Errorf("%w: %w", ErrLeak, err)
 	}
 	return e.report, nil
+}
+
+// disturb lets happen what is due before the engine's next step.
+func (s *Scenario) disturb(e *Engine) error {
+	at := func(step int) int { return step }
+	dropped := func(d Drop) int { return d.Step }
+	for _, d := range due(&s.Drops, e.step, dropped) {
+		if err := e.DropHash(d.Draw); err != nil {
+			return err
+		}
+	}
+	for _, d := range due(&s.Cancels, e.step, dropped) {
+		if err := e.CancelAny(d.Draw); err != nil {
+			return err
+		}
+	}
+	for range due(&s.Abandons, e.step, at) {
+		e.LoseOutput()
+	}
+	for range due(&s.Damages, e.step, at) {
+		e.DamageRows()
+	}
+	for range due(&s.Resets, e.step, at) {
+		if err := e.ResetCache(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verdict is what is wrong already, so that a run ends where it shows.
@@ -132,13 +174,21 @@ func ParseScenario(data []byte) (*Scenario, error) {
 		return nil, fmt.Errorf("not a scenario: something follows it at byte %d", decoder.InputOffset())
 	}
 	c := s.Config
-	for _, size := range []int{c.KVBlocks, c.Slots, c.OffloadBlocks, c.Requests, c.BatchTokens, c.HashTokens, c.KVTokens, c.Drafts, c.Profile.Layers, c.Profile.TopK} {
+	for _, size := range []int{c.KVBlocks, c.Slots, c.OffloadBlocks, c.Requests, c.BatchTokens, c.HashTokens, c.KVTokens, c.MaxTokens, c.Drafts, c.Profile.Layers, c.Profile.TopK} {
 		if size > mostFile {
 			return nil, fmt.Errorf("a size of %d is more than %d", size, mostFile)
 		}
 	}
 	if size := c.rowBytes(); size > mostRowBytes {
 		return nil, fmt.Errorf("%.0f bytes of rows are more than %d", size, mostRowBytes)
+	}
+	for _, window := range append(append([]int(nil), c.Windows...), c.WindowBlocks...) {
+		if window > mostFile {
+			return nil, fmt.Errorf("a window of %d is more than %d", window, mostFile)
+		}
+	}
+	if len(s.Abandons)+len(s.Damages) > mostFile {
+		return nil, fmt.Errorf("%d lost outputs are more than %d", len(s.Abandons)+len(s.Damages), mostFile)
 	}
 	for _, job := range s.Jobs {
 		if job.Output > mostFile || job.Arrival > mostFile {
@@ -164,6 +214,10 @@ func (c Config) rowBytes() float64 {
 	if err != nil {
 		return 0
 	}
-	blocks := float64(tails) + float64(c.Requests)*float64(c.KVTokens/c.HashTokens) + float64(c.Slots)
+	unit := float64(c.KVTokens)
+	for _, block := range c.WindowBlocks {
+		unit *= float64(max(block, 1)) // no less than the least common multiple
+	}
+	blocks := float64(tails) + float64(c.Requests)*unit/float64(c.HashTokens) + float64(c.Slots)
 	return blocks*float64(blockBytes) + float64(c.BatchTokens)*float64(c.Profile.RowBytes())
 }

@@ -7,71 +7,139 @@ import (
 
 	"github.com/auxoutput/auxoutput/connector"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
-	"github.com/auxoutput/auxoutput/prefixcache"
 )
 
 // schedule puts a step together: running sequences first, in the order in which
 // they were admitted, then waiting ones. If the pool has no block left for a
-// running sequence the newest one is preempted, and nothing is admitted in that
-// step. The step is announced to both halves of the connector.
+// running sequence another one is preempted, and nothing is admitted in that step
+// any more. With priorities, waiting sequences may also come first, so that one
+// that was just admitted has to go again. The step is announced to both halves of the
+// connector.
 func (e *Engine) schedule() (*plan, error) {
-	p := &plan{generation: e.scheduler.Generation()}
-	budget := e.cfg.BatchTokens
-	preempted := false
-	for i := 0; i < len(e.running) && budget > 0; i++ {
-		s := e.running[i]
-		it, ok := e.size(s, budget)
-		if !ok {
-			continue
-		}
-		for {
-			ok, room, err := e.extend(s, it)
-			if errors.Is(err, auxerrors.ErrCannotFit) || errors.Is(err, ErrNoRoom) {
-				// It can never go on: it alone fills the pool, or the store.
-				e.reject(s, err)
-				if err := e.end(s); err != nil {
-					return nil, err
-				}
-				it.n = 0
-				i--
-				break
-			}
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				break
-			}
-			last := e.running[len(e.running)-1]
-			if !room && (preempted || last == s) {
-				// What a preempted sequence held in the store is free once the
-				// next step has begun; the newest one can wait for that.
-				it.n = 0
-				break
-			}
-			preempted = true
-			if err := e.preempt(last); err != nil {
-				return nil, err
-			}
-			if last == s {
-				it.n = 0
-				break
-			}
-		}
-		if it.n > 0 {
-			budget -= it.n
-			p.items = append(p.items, it)
+	p := &plan{generation: e.scheduler.Generation(), budget: e.cfg.BatchTokens}
+	admitsFirst := e.cfg.Priority && e.rng.IntN(2) == 0
+	if admitsFirst {
+		if err := e.admit(p); err != nil {
+			return nil, err
 		}
 	}
-	if !preempted {
-		if err := e.admit(p, budget); err != nil {
+	for _, s := range slices.Clone(e.running) {
+		if p.budget == 0 {
+			break
+		}
+		if s.state != running || admitsFirst && p.has(s) {
+			continue
+		}
+		if err := e.scheduleRunning(p, s); err != nil {
+			return nil, err
+		}
+	}
+	if !p.preempted && !admitsFirst {
+		if err := e.admit(p); err != nil {
 			return nil, err
 		}
 	}
 	if e.rng.IntN(4) == 0 {
 		e.rng.Shuffle(len(p.items), func(i, j int) { p.items[i], p.items[j] = p.items[j], p.items[i] })
 	}
+	if e.loseNext && len(p.items) > 0 {
+		e.loseNext, p.abandoned = false, true
+		e.report.Abandoned++
+		for _, it := range p.items {
+			e.lost[it.number] = true
+		}
+	}
 	return p, e.announce(p)
+}
+
+// scheduleRunning adds a running sequence to the step, if there is something to
+// compute for it and room. Others may have to make room.
+func (e *Engine) scheduleRunning(p *plan, s *sequence) error {
+	it, ok := e.size(s, p.budget)
+	if !ok {
+		return nil
+	}
+	for {
+		ok, room, err := e.extend(s, it)
+		switch {
+		case errors.Is(err, auxerrors.ErrCannotFit) || errors.Is(err, ErrNoRoom):
+			// It can never go on: it alone fills the pool, or the store.
+			e.reject(s, err)
+			return e.end(s)
+		case err != nil:
+			return err
+		case ok:
+			p.add(it)
+			return nil
+		}
+		victim := e.victim()
+		if !room && (p.preempted || victim == s) {
+			// What a preempted sequence held in the store is free once the
+			// next step has begun; this one can wait for that.
+			return nil
+		}
+		p.preempted = true
+		if err := e.unschedule(p, victim); err != nil {
+			return err
+		}
+		if victim == s {
+			return nil
+		}
+	}
+}
+
+// victim is the running sequence to preempt: the newest one, or with priorities the
+// newest of the least urgent ones.
+func (e *Engine) victim() *sequence {
+	last := e.running[len(e.running)-1]
+	if e.cfg.Priority {
+		for _, s := range slices.Backward(e.running) {
+			if s.job.Priority > last.job.Priority {
+				last = s
+			}
+		}
+	}
+	return last
+}
+
+// unschedule preempts a running sequence, which may be in the step already: then the
+// blocks that were registered for it in this step will not be computed, and neither
+// can those stay in it that hit them.
+func (e *Engine) unschedule(p *plan, s *sequence) error {
+	at := slices.IndexFunc(p.items, func(it item) bool { return it.s == s })
+	if at < 0 {
+		return e.preempt(s)
+	}
+	it := p.items[at]
+	p.items = slices.Delete(p.items, at, at+1)
+	p.budget += it.n
+	var never []int32 // blocks of full attention
+	for group, g := range e.cfg.groups() {
+		table := s.kv.Table(group)
+		blocks := table[min(it.start/g.BlockTokens, len(table)):]
+		if group == 0 {
+			never = slices.Clone(blocks)
+			continue
+		}
+		if err := e.cache.EvictBlocks(blocks...); err != nil {
+			return err
+		}
+	}
+	if err := e.evict(never...); err != nil {
+		return err
+	}
+	if err := e.preempt(s); err != nil {
+		return err
+	}
+	for _, other := range slices.Clone(p.items) {
+		hits := other.first && slices.ContainsFunc(other.s.kv.Table(0)[:other.s.hit], func(b int32) bool { return slices.Contains(never, b) })
+		if hits && other.s.state == running {
+			if err := e.unschedule(p, other.s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // size decides how many tokens of a running sequence a step takes.
@@ -80,7 +148,7 @@ func (e *Engine) size(s *sequence, budget int) (item, bool) {
 	if wants <= 0 {
 		return item{}, false
 	}
-	it := item{s: s, life: s.life, start: s.kv.Computed(), n: min(wants, budget, e.chunk())}
+	it := item{s: s, life: s.life, number: s.number, start: s.kv.Computed(), n: min(wants, budget, e.chunk())}
 	if it.n == wants {
 		it.samples = s.outputs()+s.placeholders < s.most()
 		room := min(budget-it.n, s.most()-s.outputs()-s.placeholders-1)
@@ -112,149 +180,26 @@ func (e *Engine) extend(s *sequence, it item) (ok, room bool, err error) {
 	if err == nil && !ok && len(e.running) == 1 {
 		return false, true, fmt.Errorf("%w: %d tokens fill the KV cache", ErrNoRoom, len(s.known))
 	}
-	if ok && it.samples {
+	if !ok || err != nil {
+		return false, true, err
+	}
+	if it.samples {
 		s.placeholders += 1 + it.drafts
 	}
-	return ok, true, err
+	return true, true, e.took(s)
 }
 
-// reserve asks the store for room for the hashes that the KV cache will have
+// reserve asks the store for room for the rows of what the KV cache will have
 // registered once the positions before end are scheduled.
 func (e *Engine) reserve(s *sequence, end int) (bool, error) {
 	if e.gate == nil {
 		return true, nil
 	}
-	return e.gate.Reserve(s.job.ID, s.kv.Hashes[:e.registeredBy(s, end)])
-}
-
-// registeredBy is the number of leading hashes in KV blocks that are full before
-// end.
-func (e *Engine) registeredBy(s *sequence, end int) int {
-	return min(end, len(s.kv.Hashes)*e.cfg.HashTokens) / e.cfg.KVTokens * e.ratio()
-}
-
-// ratio is the number of hash blocks of a KV block.
-func (e *Engine) ratio() int { return e.cfg.KVTokens / e.cfg.HashTokens }
-
-// admit takes waiting sequences in as long as there is room.
-func (e *Engine) admit(p *plan, budget int) error {
-	for len(e.waiting) > 0 && len(e.running) < e.cfg.Requests && budget > 0 {
-		s := e.waiting[0]
-		if s.job.Arrival > e.step || e.busy(s) {
-			return nil
-		}
-		it, ok, err := e.start(s, budget)
-		if err != nil {
-			return err
-		}
-		if s.state == ended {
-			continue // it can never be served
-		}
-		if !ok {
-			return nil
-		}
-		budget -= it.n
-		p.items = append(p.items, it)
-	}
-	return nil
-}
-
-// busy reports whether an earlier job with the same id is still on its way.
-func (e *Engine) busy(s *sequence) bool {
-	return slices.ContainsFunc(e.running, func(r *sequence) bool { return r.job.ID == s.job.ID })
-}
-
-// start admits a waiting sequence: what the pool and the offload tier have of it
-// is its hit, as far as the gate lets it pass.
-func (e *Engine) start(s *sequence, budget int) (it item, ok bool, err error) {
-	hit, err := e.cache.Lookup(&s.kv, prefixcache.NoLimit)
+	keys, err := e.scheduler.Keys(s.job.ID, s.kv.Hashes[:e.cache.RegisteredBy(&s.kv, end, 0)])
 	if err != nil {
-		return it, false, err
+		return false, err
 	}
-	loaded := e.offload.extension(e, s, hit)
-	usable := hit + loaded
-	found := usable
-	if e.gate != nil {
-		n, err := e.gate.Admit(s.job.ID, s.kv.Hashes[:usable/e.cfg.HashTokens])
-		if err != nil {
-			return it, false, err
-		}
-		usable = min(usable, n*e.cfg.HashTokens)
-		usable -= usable % e.cfg.KVTokens
-		if usable < hit {
-			// A window group may end the hit earlier still.
-			if hit, err = e.cache.Lookup(&s.kv, usable); err != nil {
-				return it, false, err
-			}
-			usable = hit
-		}
-		loaded = usable - hit
-	}
-	wants := len(s.known) - usable
-	it = item{s: s, first: true, start: usable, n: min(wants, budget, e.chunk())}
-	it.samples = it.n == wants
-	if ok, err = e.reserve(s, usable+it.n); !ok || err != nil {
-		return it, false, e.giveUp(s, err)
-	}
-	got, ok, err := e.cache.Admit(&s.kv, hit, loaded+it.n)
-	if err != nil {
-		return it, false, err
-	}
-	if !ok {
-		return it, false, e.giveUp(s, nil)
-	}
-	if got != hit {
-		return it, false, fmt.Errorf("engine: a hit of %d tokens became one of %d", hit, got)
-	}
-	s.life++
-	it.life = s.life
-	s.state, s.placeholders = running, 0
-	if it.samples {
-		s.placeholders = 1
-	}
-	e.waiting = e.waiting[1:]
-	e.running = append(e.running, s)
-	e.countAdmission(s, usable, found)
-	return it, true, nil
-}
-
-// ErrNoRoom ends a job that is too large for the KV cache, or for what the store
-// leaves to it.
-var ErrNoRoom = errors.New("engine: the request is too large")
-
-// patience is how many steps in a row nothing may be in the engine before a
-// sequence that finds no room is taken for too large. It is more than it takes
-// for what has ended to be released.
-const patience = 3
-
-// giveUp handles an admission that did not work out. A sequence for which there
-// is no room even when it is alone is rejected.
-func (e *Engine) giveUp(s *sequence, err error) error {
-	switch {
-	case errors.Is(err, auxerrors.ErrCannotFit):
-		return e.turnAway(s, err)
-	case err != nil:
-		return err
-	case e.idle > patience:
-		return e.turnAway(s, fmt.Errorf("%w: %d tokens", ErrNoRoom, len(s.known)))
-	}
-	return e.dropAdmission(s)
-}
-
-// dropAdmission takes a gate's admission back.
-func (e *Engine) dropAdmission(s *sequence) error {
-	if e.gate == nil {
-		return nil
-	}
-	return e.gate.Drop(s.job.ID)
-}
-
-// turnAway ends a waiting sequence that can never be served.
-func (e *Engine) turnAway(s *sequence, why error) error {
-	e.waiting = slices.DeleteFunc(e.waiting, func(w *sequence) bool { return w == s })
-	s.state = ended
-	e.reject(s, why)
-	return e.dropAdmission(s)
+	return e.gate.Reserve(s.job.ID, keys)
 }
 
 // preempt takes the KV blocks of a running sequence away. It waits in front.
@@ -285,21 +230,14 @@ func (e *Engine) end(s *sequence) error {
 // does.
 func (e *Engine) leave(s *sequence) error {
 	e.running = slices.DeleteFunc(e.running, func(r *sequence) bool { return r == s })
-	return e.scheduler.Finish(s.job.ID, s.kv.Hashes, e.registered(s))
-}
-
-// registered is the number of leading hashes that the KV cache has filed for a
-// sequence.
-func (e *Engine) registered(s *sequence) int {
-	if e.cfg.sendKnown {
-		return len(s.kv.Hashes)
+	if err := e.scheduler.Finish(e.describe(s)); err != nil {
+		return err
 	}
-	return len(s.kv.Registered(0))
+	return e.dropAdmission(s) // does nothing once it is in a step
 }
 
 // announce builds the metadata of a step and begins it.
 func (e *Engine) announce(p *plan) error {
-	e.tellRemoved()
 	scheduled := e.scheduled[:0]
 	inStep := make(map[*sequence]bool, len(p.items))
 	for _, it := range p.items {
@@ -324,6 +262,6 @@ func (e *Engine) announce(p *plan) error {
 func (e *Engine) describe(s *sequence) connector.Request {
 	return connector.Request{
 		ID: s.job.ID, Tokens: len(s.known), Outputs: s.outputs(), PromptStart: s.job.PromptStart,
-		Hashes: s.kv.Hashes, Registered: e.registered(s),
+		Hashes: s.kv.Hashes, Registered: len(s.kv.Registered(0)), Blocks: s.kv.Table(0),
 	}
 }

@@ -17,7 +17,12 @@ type sequence struct {
 	chain        *blockhash.Chain
 	known        []uint32 // the prompt and the sampled tokens that have arrived
 	placeholders int      // tokens that scheduled steps will sample, as far as can be hoped
+	room         int      // most output tokens that the context leaves
 	life         int      // counts admissions
+	number       uint64   // of the last admission, among those of all sequences
+	writers      []uint64 // by KV block of its table: the admission that writes it
+	hit          int      // leading KV blocks that others write
+	held         int      // KV blocks of its table that are accounted for
 	state        state
 
 	// What the model knows.
@@ -47,9 +52,18 @@ func (s *sequence) outputs() int { return len(s.known) - len(s.job.Prompt) }
 // own, or more if it cannot know better.
 func (s *sequence) most() int {
 	if s.job.Stop == AtLength {
-		return s.job.Output
+		return min(s.job.Output, s.room)
 	}
-	return s.job.Output + 8
+	return min(s.job.Output+8, s.room)
+}
+
+// left is how many output tokens are still to come before the sequence ends by
+// itself.
+func (s *sequence) left() int {
+	if s.job.Stop == ByAbort {
+		return s.room - s.outputs()
+	}
+	return min(s.job.Output, s.room) - s.outputs()
 }
 
 // wants is how many tokens can be scheduled for a running sequence now, drafts

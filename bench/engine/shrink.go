@@ -39,6 +39,7 @@ func simplifications(s Scenario) []Scenario {
 	change := func(f func(t *Scenario)) {
 		t := s
 		t.Jobs, t.Resets, t.Drops = slices.Clone(s.Jobs), slices.Clone(s.Resets), slices.Clone(s.Drops)
+		t.Cancels, t.Abandons, t.Damages = slices.Clone(s.Cancels), slices.Clone(s.Abandons), slices.Clone(s.Damages)
 		f(&t)
 		out = append(out, t)
 	}
@@ -53,13 +54,26 @@ func simplifications(s Scenario) []Scenario {
 	for i := range s.Drops {
 		change(func(t *Scenario) { t.Drops = slices.Delete(t.Drops, i, i+1) })
 	}
+	for i := range s.Cancels {
+		change(func(t *Scenario) { t.Cancels = slices.Delete(t.Cancels, i, i+1) })
+	}
+	for i := range s.Abandons {
+		change(func(t *Scenario) { t.Abandons = slices.Delete(t.Abandons, i, i+1) })
+	}
+	for i := range s.Damages {
+		change(func(t *Scenario) { t.Damages = slices.Delete(t.Damages, i, i+1) })
+	}
 	c := s.Config
 	for _, simpler := range []struct {
 		differs bool
 		apply   func(*Config)
 	}{
 		{c.Drafts > 0, func(c *Config) { c.Drafts = 0 }},
-		{len(c.Windows) > 0, func(c *Config) { c.Windows = nil }},
+		{len(c.Windows) > 0, func(c *Config) { c.Windows, c.WindowBlocks = nil, nil }},
+		{c.Eagle, func(c *Config) { c.Eagle = false }},
+		{c.Priority, func(c *Config) { c.Priority = false }},
+		{c.Writer, func(c *Config) { c.Writer = false }},
+		{c.MaxTokens > 0, func(c *Config) { c.MaxTokens = 0 }},
 		{c.OffloadBlocks > 0, func(c *Config) { c.OffloadBlocks = 0 }},
 		{c.Lag, func(c *Config) { c.Lag = false }},
 		{c.ChunkTokens > 0, func(c *Config) { c.ChunkTokens = 0 }},
@@ -74,6 +88,12 @@ func simplifications(s Scenario) []Scenario {
 	for i, job := range s.Jobs {
 		if job.PromptStart > 0 {
 			change(func(t *Scenario) { t.Jobs[i].PromptStart = 0 })
+		}
+		if job.SkipLookup {
+			change(func(t *Scenario) { t.Jobs[i].SkipLookup = false })
+		}
+		if job.Priority > 0 {
+			change(func(t *Scenario) { t.Jobs[i].Priority = 0 })
 		}
 		if job.Stop != AtLength && job.Output > 0 {
 			change(func(t *Scenario) { t.Jobs[i].Stop = AtLength })

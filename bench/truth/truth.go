@@ -1,9 +1,9 @@
 // Package truth makes up the rows that a model's router would choose.
 //
-// A row is a pure function of the generation, the tokens up to its position and
-// the shape. So a row of another request, of another position or of other weights
-// never passes for it, and a replay can check every answer without remembering
-// any.
+// A row is a pure function of the generation, the tokens up to its position, the shape
+// and, where asked for, the number of the computation. So a row of another request, of
+// another position, of other weights or of another forward pass never passes for it,
+// and a replay can check every answer without remembering any.
 package truth
 
 import (
@@ -36,11 +36,21 @@ func (r *Rows) Skip(tokens []uint32) {
 	r.at += len(tokens)
 }
 
-// Append appends the row of each token: RowBytes bytes of the profile.
+// Append appends the row of each token: RowBytes bytes of the profile. They are the
+// same whoever computes them.
 func (r *Rows) Append(rows []byte, tokens ...uint32) []byte {
+	return r.AppendOf(rows, 0, tokens...)
+}
+
+// AppendOf appends the rows that one computation gives the tokens. Another number
+// gives other rows; 0 gives those of Append.
+func (r *Rows) AppendOf(rows []byte, computation uint64, tokens ...uint32) []byte {
 	for _, token := range tokens {
 		r.state = Mix(r.state ^ uint64(token))
 		draw := r.state
+		if computation != 0 {
+			draw = Mix(draw ^ Mix(computation))
+		}
 		for range r.profile.Layers {
 			draw = Mix(draw)
 			rows = r.appendChoice(rows, draw)

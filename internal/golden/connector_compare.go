@@ -15,8 +15,15 @@ import (
 )
 
 // batch is a recorded batch for the worker.
-func (b *connectorBatch) batch() connector.Batch {
-	return connector.Batch{IDs: b.IDs, Starts: b.Starts, Bounds: b.Bounds, Sampled: b.Sampled, Rejected: b.Rejected, Rows: b.Rows}
+func (b *connectorBatch) batch(rowBytes int) connector.Batch {
+	batch := connector.Batch{IDs: b.IDs, Starts: b.Starts, Bounds: b.Bounds, Sampled: b.Sampled, Rejected: b.Rejected, Rows: b.Rows}
+	if len(b.Bounds) > len(b.IDs) {
+		batch.RowCount = b.Bounds[len(b.IDs)]
+		if last := b.Bounds[len(b.Bounds)-1]; last > batch.RowCount && last*rowBytes == len(b.Rows) {
+			batch.RowCount = last // the captured array is padded like the bounds
+		}
+	}
+	return batch
 }
 
 // connectorState is everything that a refused step has to leave alone.

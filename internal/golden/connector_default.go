@@ -5,24 +5,35 @@ import (
 	"fmt"
 	"strings"
 
-	auxerrors "github.com/auxoutput/auxoutput/errors"
-
+	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/connector"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
 
 // registrations work out which leading hashes of each request the KV cache has
-// filed, which the recording does not say. The recorded engine registers whole KV
-// blocks, as soon as their known tokens are scheduled and again when the tokens of
-// a step have settled.
+// filed, and in which KV blocks, which the recording does not say. The recorded engine
+// registers whole KV blocks, as soon as their known tokens are scheduled and again when
+// the tokens of a step have settled. Here a block of its own is never used twice: the
+// connector is told of no reuse, and need not be.
 type registrations struct {
 	perKVBlock int // hash blocks of a KV block
 	block      int // tokens of a hash block
 	scheduled  []map[string]int
+	starts     []map[string]int
 	counts     map[string]int
+	tables     map[string][]int32 // by live request
+	filed      map[blockhash.Hash]int32
+	last       int32 // block handed out
 }
 
+// mostKVBlocks is more than a recorded trace fills.
+const mostKVBlocks = 1 << 14
+
 func newRegistrations(trace connectorTrace) (registrations, error) {
-	r := registrations{block: trace.Profile.Block, counts: map[string]int{}}
+	r := registrations{
+		block: trace.Profile.Block, counts: map[string]int{},
+		tables: map[string][]int32{}, filed: map[blockhash.Hash]int32{},
+	}
 	if trace.KVBlock < trace.Profile.Block || trace.KVBlock%trace.Profile.Block != 0 {
 		return r, fmt.Errorf("a KV block of %d tokens is not a multiple of %d", trace.KVBlock, trace.Profile.Block)
 	}
@@ -31,13 +42,14 @@ func newRegistrations(trace connectorTrace) (registrations, error) {
 		if event.Ev != "step" {
 			continue
 		}
-		computed := map[string]int{}
+		computed, starts := map[string]int{}, map[string]int{}
 		if b := event.Batch; b != nil && len(b.Bounds) > len(b.IDs) && len(b.Starts) == len(b.IDs) {
 			for i, id := range b.IDs {
 				computed[id] = b.Starts[i] + b.Bounds[i+1] - b.Bounds[i]
+				starts[id] = b.Starts[i]
 			}
 		}
-		r.scheduled = append(r.scheduled, computed)
+		r.scheduled, r.starts = append(r.scheduled, computed), append(r.starts, starts)
 	}
 	return r, nil
 }
@@ -47,6 +59,80 @@ func (r *registrations) reach(id string, tokens, hashes int) int {
 	whole := min(tokens/r.block, hashes) / r.perKVBlock * r.perKVBlock
 	r.counts[id] = max(r.counts[id], whole)
 	return r.counts[id]
+}
+
+// table is the KV blocks of a request that is live, at least so many.
+func (r *registrations) table(id string, blocks int) []int32 {
+	for len(r.tables[id]) < blocks {
+		r.last++
+		r.tables[id] = append(r.tables[id], r.last)
+	}
+	return r.tables[id]
+}
+
+// extend tells the scheduler half what the KV cache has registered for a request.
+func (r *connectorReplay) extend(request connector.Request) error {
+	for at := range request.Registered / r.kv.perKVBlock {
+		r.kv.filed[request.Hashes[(at+1)*r.kv.perKVBlock-1]] = request.Blocks[at]
+	}
+	return r.scheduler.Extend(request)
+}
+
+// admit admits the requests whose first step an event builds, those first whose hits are
+// filed: a request may hit blocks that another one fills in the same step.
+func (r *connectorReplay) admit(event *connectorEvent) error {
+	live := map[string]connectorLive{}
+	for _, l := range event.Live {
+		live[l.ID] = l
+	}
+	for waiting := event.Sched; len(waiting) > 0; {
+		var still []string
+		for _, id := range waiting {
+			hashes, err := r.hashesOf(id, live[id].Hashes)
+			if err != nil {
+				return err
+			}
+			if _, ok := r.kv.tables[id]; !ok {
+				hit, ok := r.hitOf(id, hashes)
+				if !ok {
+					still = append(still, id)
+					continue
+				}
+				if err := r.scheduler.Admit(connector.Admission{ID: id, Hashes: hashes, Hit: hit}); err != nil {
+					return err
+				}
+				r.kv.tables[id] = hit
+			}
+			if err := r.extend(r.request(live[id], hashes)); err != nil {
+				return err
+			}
+		}
+		if len(still) == len(waiting) {
+			return fmt.Errorf("request %q hits blocks that nobody has filled", still[0])
+		}
+		waiting = still
+	}
+	return nil
+}
+
+// hitOf are the KV blocks that a request hits: its first step begins behind them.
+func (r *connectorReplay) hitOf(id string, hashes []blockhash.Hash) (hit []int32, ok bool) {
+	build := len(r.metas)
+	if build >= len(r.kv.starts) {
+		return []int32{}, true
+	}
+	hit = []int32{}
+	for end := r.kv.perKVBlock; end*r.kv.block <= r.kv.starts[build][id]; end += r.kv.perKVBlock {
+		if end > len(hashes) {
+			return nil, false
+		}
+		block, ok := r.kv.filed[hashes[end-1]]
+		if !ok {
+			return nil, false
+		}
+		hit = append(hit, block)
+	}
+	return hit, true
 }
 
 // registered is how many leading hashes of a request count: all known ones for a
@@ -94,6 +180,9 @@ func replayDefault(report *Report, trace connectorTrace) error {
 func (r *connectorReplay) serve(c *Case, event *connectorEvent) error {
 	switch event.Ev {
 	case "build":
+		if err := r.admit(event); err != nil {
+			return err
+		}
 		scheduled, others, err := r.requests(event)
 		if err != nil {
 			return err
@@ -119,8 +208,13 @@ func (r *connectorReplay) serve(c *Case, event *connectorEvent) error {
 		if err != nil {
 			return err
 		}
-		c.Equal("error", "ok", connectorKind(r.scheduler.Finish(id, hashes, r.kv.reach(id, 0, len(hashes)))))
+		request := r.request(connectorLive{ID: id}, hashes)
+		if err := r.extend(request); err != nil && r.kv.tables[id] != nil {
+			return err
+		}
+		c.Equal("error", "ok", connectorKind(r.scheduler.Finish(request)))
 		delete(r.kv.counts, id)
+		delete(r.kv.tables, id)
 		return nil
 	}
 	return r.replay(c, event)
@@ -133,7 +227,7 @@ func (r *connectorReplay) serveStep(c *Case, event *connectorEvent) error {
 	}
 	step, fault := r.worker.Begin(meta)
 	if fault == nil && event.Batch != nil {
-		fault = r.worker.Process(step, event.Batch.batch(), &r.output)
+		fault = r.worker.Process(step, event.Batch.batch(r.profile.RowBytes()), &r.output)
 	}
 	if !c.Equal("error", "ok", connectorKind(fault)) || event.Batch == nil {
 		return nil

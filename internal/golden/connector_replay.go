@@ -55,7 +55,12 @@ func newConnectorReplay(trace connectorTrace, mode connector.Mode) (*connectorRe
 	if r.table, err = newHashTable(trace.Hashes); err != nil {
 		return nil, err
 	}
-	if r.scheduler, err = connector.NewScheduler(mode); err != nil {
+	perKVBlock := 1
+	if trace.Profile.Block > 0 {
+		perKVBlock = max(1, min(trace.KVBlock/trace.Profile.Block, 1<<10))
+	}
+	r.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{Mode: mode, KVBlocks: mostKVBlocks, HashesPerBlock: perKVBlock})
+	if err != nil {
 		return nil, err
 	}
 	if trace.Kind == "sched" {
@@ -93,6 +98,7 @@ func newConnectorReplay(trace connectorTrace, mode connector.Mode) (*connectorRe
 	r.worker, err = connector.NewWorker(r.store, connector.Options{
 		Mode: mode, Profile: r.profile, BlockTokens: trace.Profile.Block,
 		MaxSequences: trace.Sequences, MaxStepTokens: trace.StepTokens, MaxInFlight: trace.InFlight,
+		Check: connector.CheckOff, // recorded rows are digests
 	})
 	if err != nil {
 		return nil, errors.Join(err, r.store.Close())
@@ -117,7 +123,7 @@ func (r *connectorReplay) replay(c *Case, event *connectorEvent) error {
 		if err != nil {
 			return err
 		}
-		c.Equal("error", "ok", connectorKind(r.scheduler.Finish(id, hashes, len(hashes))))
+		c.Equal("error", "ok", connectorKind(r.scheduler.Finish(connector.Request{ID: id, Hashes: hashes})))
 	case "reset":
 		r.scheduler.Reset()
 	case "build":
@@ -153,11 +159,7 @@ func (r *connectorReplay) requests(event *connectorEvent) (scheduled, others []c
 		if err != nil {
 			return nil, nil, err
 		}
-		request := connector.Request{
-			ID: live.ID, Tokens: live.Tokens, Outputs: live.Outputs,
-			PromptStart: r.trace.Requests[live.ID].PromptStart,
-			Hashes:      hashes, Registered: r.registeredOf(live.ID, len(hashes)),
-		}
+		request := r.request(live, hashes)
 		if at, ok := places[live.ID]; ok {
 			scheduled[at] = request
 		} else {
@@ -165,6 +167,19 @@ func (r *connectorReplay) requests(event *connectorEvent) (scheduled, others []c
 		}
 	}
 	return scheduled, others, nil
+}
+
+// request is a live request as the scheduler half sees it.
+func (r *connectorReplay) request(live connectorLive, hashes []blockhash.Hash) connector.Request {
+	request := connector.Request{
+		ID: live.ID, Tokens: live.Tokens, Outputs: live.Outputs,
+		PromptStart: r.trace.Requests[live.ID].PromptStart,
+		Hashes:      hashes, Registered: r.registeredOf(live.ID, len(hashes)),
+	}
+	if r.kv != nil && r.kv.tables[live.ID] != nil {
+		request.Blocks = r.kv.table(live.ID, request.Registered/r.kv.perKVBlock)
+	}
+	return request
 }
 
 func (r *connectorReplay) build(c *Case, event *connectorEvent) error {
@@ -201,14 +216,14 @@ func (r *connectorReplay) recorded(meta *connector.Metadata) connectorMeta {
 	}
 	for _, s := range meta.Scheduled {
 		m.Requests = append(m.Requests, connectorEmit{s.ID, s.EmitStart})
-		hashes(s.ID, s.Hashes)
+		hashes(s.ID, s.Keys)
 	}
 	for _, u := range meta.Updates {
-		hashes(u.ID, u.Hashes)
+		hashes(u.ID, u.Keys)
 	}
 	for _, f := range meta.Finished {
 		m.Finished = append(m.Finished, f.ID)
-		hashes(f.ID, f.Hashes)
+		hashes(f.ID, f.Keys)
 	}
 	return m
 }
@@ -235,13 +250,13 @@ func (r *connectorReplay) byHand(from *connectorMeta) (*connector.Metadata, erro
 	}
 	named := map[string]bool{}
 	for _, e := range from.Requests {
-		meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: e.ID, New: !r.running[e.ID], EmitStart: e.Start, Hashes: hashes[e.ID]})
+		meta.Scheduled = append(meta.Scheduled, connector.Scheduled{ID: e.ID, New: !r.running[e.ID], EmitStart: e.Start, Keys: hashes[e.ID]})
 		r.running[e.ID], named[e.ID] = true, true
 	}
 	for _, id := range from.Finished {
 		update := connector.Update{ID: id}
 		if !named[id] {
-			update.Hashes = hashes[id]
+			update.Keys = hashes[id]
 		}
 		meta.Finished = append(meta.Finished, update)
 		named[id] = true
@@ -249,7 +264,7 @@ func (r *connectorReplay) byHand(from *connectorMeta) (*connector.Metadata, erro
 	}
 	for _, h := range from.Hashes {
 		if !named[h.ID] {
-			meta.Updates = append(meta.Updates, connector.Update{ID: h.ID, Hashes: hashes[h.ID]})
+			meta.Updates = append(meta.Updates, connector.Update{ID: h.ID, Keys: hashes[h.ID]})
 		}
 	}
 	return meta, nil
@@ -283,7 +298,7 @@ func (r *connectorReplay) step(c *Case, event *connectorEvent) error {
 	gotPhase := "apply"
 	if fault == nil && event.Batch != nil {
 		gotPhase, before = "commit", r.state()
-		fault = r.worker.Process(step, event.Batch.batch(), &r.output)
+		fault = r.worker.Process(step, event.Batch.batch(r.profile.RowBytes()), &r.output)
 	} else {
 		r.output.Reset()
 	}
