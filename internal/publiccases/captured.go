@@ -209,4 +209,16 @@ var capturedCases = []publicCase{
 			{"connector", "TestABadStepIsRefusedWholeAndCanBeProcessedAgain"},
 		},
 	},
+	{
+		id: "PC-128",
+		sources: []string{
+			"https://github.com/vllm-project/vllm/pull/42858",
+		},
+		met:    "A dense model with the capture turned on was loaded for minutes, and crashed then.",
+		answer: "Both the guard and the model's own configuration say that there is no router, before anything starts, and no constructor takes a set-up that was refused.",
+		tests: []test{
+			{"connector/guard", "ADenseModelIsRefusedBeforeAnythingStarts"},
+			{"routing/model", "ADenseModelIsAnErrorThatSaysSo"},
+		},
+	},
 }
