@@ -7,8 +7,8 @@ import (
 	"github.com/auxoutput/auxoutput/connector/guard"
 )
 
-// An engine with two things in its way hears of both, and of which one storage by
-// block hash could lift.
+// An engine with two things in its way hears of both, and of which one another way
+// to store rows could lift.
 func Example() {
 	_, err := guard.Check(guard.Setup{
 		Capture: true, ModelRunner: 2, Runner: guard.Generate, MoE: true,

@@ -34,5 +34,5 @@ func TestPublicCase_PC_128_ADenseModelIsRefusedBeforeAnythingStarts(t *testing.T
 	checked, err := guard.Check(setup)
 	require.Equal(t, []guard.Rule{guard.MoEModel}, broken(t, err))
 	require.ErrorContains(t, err, "only supports MoE models")
-	require.ErrorIs(t, checked.Ready(), guard.ErrNotChecked, "no constructor takes it")
+	require.ErrorIs(t, checked.Ready(), guard.ErrNotChecked, "and there is nothing to start with")
 }

@@ -54,7 +54,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.SetOutput(io.Discard)
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8000", "address to listen on")
 	f.StringVar(&s.model, "model", "Qwen3-30B-A3B", "known model that is served; a request that names no model gets it")
-	f.BoolVar(&s.allLayers, "all-layers", false, "rows of all hidden layers, dense ones as zeros, as vLLM returns them; else of the MoE layers only")
+	f.BoolVar(&s.allLayers, "all-layers", false, "rows as wide as all hidden layers, as vLLM's are, else as the MoE layers: docs/rl.md#how-many-layers-a-row-has")
 	f.IntVar(&s.blockTokens, "block-size", 16, "tokens of a KV block")
 	f.IntVar(&s.kvBlocks, "num-gpu-blocks", 4096, "blocks of the KV cache")
 	f.StringVar(&s.config, "aux-output-config", "", `configuration of the connector, as vLLM's: {"enable_return_routed_experts": true, "max_bytes": N}; an absent field is off (default: on)`)

@@ -214,8 +214,8 @@ var capturedCases = []publicCase{
 		sources: []string{
 			"https://github.com/vllm-project/vllm/pull/42858",
 		},
-		met:    "A dense model with the capture turned on was loaded for minutes, and crashed then.",
-		answer: "Both the guard and the model's own configuration say that there is no router, before anything starts, and no constructor takes a set-up that was refused.",
+		met:    "A dense model with the capture turned on was loaded, and crashed then.",
+		answer: "The guard and the reader of the model's own configuration both refuse it before anything starts, and say that there is no router.",
 		tests: []test{
 			{"connector/guard", "ADenseModelIsRefusedBeforeAnythingStarts"},
 			{"routing/model", "ADenseModelIsAnErrorThatSaysSo"},
