@@ -131,8 +131,9 @@ func (s *settings) aux() (connector.Config, error) {
 	return config, nil
 }
 
-// plan is what is to be started.
+// plan is what is to be started. Nothing starts from one whose set-up was not checked.
 type plan struct {
+	checked guard.Checked
 	profile *routing.Profile // of the rows; nil if capture is off, and engine is empty then
 	engine  engine.Config
 }
@@ -161,7 +162,7 @@ func (s *settings) plan() (plan, error) {
 		return plan{}, err
 	}
 	if errors.Is(checked.Ready(), guard.ErrCaptureOff) {
-		return plan{}, nil
+		return plan{checked: checked}, nil
 	}
 	profile, err := m.Profile(s.allLayers)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *settings) plan() (plan, error) {
 	if slots > store.MaxSlots {
 		return plan{}, &auxerrors.ConfigError{Field: "max_bytes", Value: budget, Want: fmt.Sprintf("at most %d blocks of %d bytes", store.MaxSlots, blockBytes), Reason: auxerrors.ErrTooLarge}
 	}
-	return plan{&profile, engine.Config{
+	return plan{checked, &profile, engine.Config{
 		Profile: profile, HashTokens: s.blockTokens, KVBlocks: s.kvBlocks, Mode: mode,
 		Slots: int(slots), Requests: s.requests, BatchTokens: 2048, Lag: true,
 	}}, nil
@@ -187,8 +188,11 @@ func (s *settings) plan() (plan, error) {
 
 // start starts what serves the plan.
 func (p plan) start(s settings) (backend, error) {
-	if p.profile == nil {
+	switch err := p.checked.Ready(); {
+	case errors.Is(err, guard.ErrCaptureOff):
 		return plain{kvTokens: (s.kvBlocks - 1) * s.blockTokens}, nil
+	case err != nil:
+		return nil, err
 	}
 	return startEngine(p.engine)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/auxoutput/auxoutput/connector/guard"
 )
 
 // configsOff are the configurations in which capture is off.
@@ -132,6 +134,8 @@ func TestWithCaptureOffNothingIsStarted(t *testing.T) {
 	b, err := p.start(s)
 	require.NoError(t, err)
 	require.IsType(t, plain{}, b, "no engine, so neither store nor connector")
+	_, err = plan{}.start(s)
+	require.ErrorIs(t, err, guard.ErrNotChecked)
 }
 
 // mapped is the size of a process's address space.

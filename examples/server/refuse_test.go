@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/auxoutput/auxoutput/connector/guard"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
 
 func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
@@ -121,4 +122,20 @@ func TestAnAddressThatIsTakenIsNoUsageError(t *testing.T) {
 	err = run(t.Context(), []string{"-listen", listener.Addr().String()}, io.Discard)
 	require.Error(t, err)
 	require.Equal(t, 1, exitStatus(err))
+}
+
+// TestARequestThatAloneExceedsTheStoreIsRefused has a store of three blocks.
+func TestARequestThatAloneExceedsTheStoreIsRefused(t *testing.T) {
+	for _, mode := range []string{"row-gated", "linked"} {
+		t.Run(mode, func(t *testing.T) {
+			r := start(t, "-mode", mode, "--aux-output-config", `{"enable_return_routed_experts": true, "max_bytes": 20000}`)
+			for range 2 {
+				code, data := r.post(t, "/v1/completions", object{"prompt": count(0, 100), "max_tokens": 2})
+				require.Equal(t, 400, code, string(data))
+				require.Contains(t, string(data), auxerrors.ErrCannotFit.Error())
+				require.Contains(t, string(data), "increase max_bytes")
+				require.Len(t, r.generate(t, count(0, 30), 2, 0).TokenIDs, 2, "the next request works")
+			}
+		})
+	}
 }
