@@ -128,7 +128,8 @@ var (
 	}}
 )
 
-// connectorsOf is a check of the KV connectors. One without a name cannot be judged.
+// connectorsOf is a check of the KV connectors. One without a name, or in a role that
+// does not exist, cannot be judged.
 func connectorsOf(refuses func(connectors) bool, ways ...string) check {
 	return check{rule: KVConnector, setting: "kv_connector", ways: ways, find: func(s *Setup) finding {
 		if s.KVConnector == nil {
@@ -136,8 +137,11 @@ func connectorsOf(refuses func(connectors) bool, ways ...string) check {
 		}
 		found := s.KVConnector.search()
 		f := finding{value: s.KVConnector.describe(found), broken: refuses(found), reason: found.reason()}
-		if found.nameless {
+		switch {
+		case found.nameless:
 			f.broken, f.fault = true, ErrNotStated
+		case found.foreign:
+			f.broken, f.fault = true, ErrInvalid
 		}
 		return f
 	}}

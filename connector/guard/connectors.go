@@ -19,7 +19,7 @@ const (
 // (kv_connector), with the connectors that it combines, if it is a MultiConnector.
 type Connector struct {
 	Name     string
-	Role     Role // changes no verdict, only the reason that is given
+	Role     Role // one of the three, or empty; which one changes only the reason that is given
 	Children []Connector
 }
 
@@ -52,6 +52,7 @@ type connectors struct {
 	refused  []string // names that the newest rules refuse, each once
 	nameless bool     // one has no name
 	roles    []Role   // each once
+	foreign  bool     // a role is none of the three
 }
 
 // search visits every connector once, without recursion: neither depth nor a connector
@@ -73,6 +74,11 @@ func (c *Connector) search() connectors {
 		}
 		if next.Role != "" && !slices.Contains(found.roles, next.Role) {
 			found.roles = append(found.roles, next.Role)
+		}
+		switch next.Role {
+		case "", Producer, Consumer, Both:
+		default:
+			found.foreign = true
 		}
 		for i := range slices.Backward(next.Children) {
 			waiting = append(waiting, &next.Children[i])

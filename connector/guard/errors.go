@@ -12,7 +12,8 @@ var (
 	// although a rule depends on it.
 	ErrNotStated = errors.New("not stated")
 
-	// ErrInvalid reports a number that cannot be one: less than one rank, say.
+	// ErrInvalid reports what does not exist: less than one rank, a third version of
+	// the model runner, a role that no KV connector has.
 	ErrInvalid = errors.New("makes no sense")
 )
 

@@ -123,6 +123,8 @@ var subjects = []subject{
 		{"SimpleCPUOffloadConnector", ".xx.", nil, false, connected("SimpleCPUOffloadConnector", guard.Both)},
 		{"accepted ones nested", ".xx.", nil, false, connected("MultiConnector", guard.Both, nested("LMCacheMPConnector"), nested("MooncakeStoreConnector"))},
 		{"an unknown connector", ".xx.", nil, false, connected("nixlconnector", guard.Both)},
+		{"a role that is none", ".xxx", guard.ErrInvalid, false, connected("OffloadingConnector", "kv_prefill")},
+		{"a role that is none nested", ".xxx", guard.ErrInvalid, false, connected("MultiConnector", guard.Both, guard.Connector{Name: "OffloadingConnector", Role: "both"})},
 		{"a connector without a name", ".xxx", guard.ErrNotStated, true, connected("", guard.Both)},
 		{"a nameless one among others", ".xxx", guard.ErrNotStated, false, connected("MultiConnector", guard.Both, nested(""))},
 	}},
