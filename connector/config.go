@@ -14,10 +14,13 @@ import (
 
 // Config is the user's configuration: vLLM's AuxOutputConfig (PR 45635).
 type Config struct {
-	// EnableReturnRoutedExperts turns the connector on.
+	// EnableReturnRoutedExperts turns the capture of rows on. It is off by default:
+	// then there are no rows, so that neither a store nor a connector is needed,
+	// and no rule of package guard applies (guard.Setup.Capture is this field).
 	EnableReturnRoutedExperts bool
 
 	// MaxBytes is the budget of the store, in bytes. 0 derives it from the KV cache.
+	// It alone turns nothing on.
 	MaxBytes int64
 }
 
@@ -30,7 +33,8 @@ const (
 //
 //	{"enable_return_routed_experts": true, "max_bytes": 1073741824}
 //
-// Absent fields have their defaults, and so has a max_bytes of null. Fields that
+// Absent fields have their defaults, which is capture off and a derived budget, and
+// so has a max_bytes of null. Fields that
 // are unknown or given twice, values of another type, a max_bytes below 1 and
 // anything behind the object are an errors.ConfigError.
 func ParseConfig(data []byte) (Config, error) {

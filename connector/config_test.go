@@ -20,6 +20,7 @@ func TestTheConfigurationReadsAndWritesTheReferencesJSON(t *testing.T) {
 		`{"enable_return_routed_experts":true,"max_bytes":4096}`:          {EnableReturnRoutedExperts: true, MaxBytes: 4096},
 		` {"max_bytes":null,"enable_return_routed_experts":false}` + "\n": {},
 		`{"max_bytes":9223372036854775807}`:                               {MaxBytes: 1<<63 - 1},
+		`{"max_bytes":1}`:                                                 {MaxBytes: 1}, // a budget turns nothing on
 	} {
 		got, err := connector.ParseConfig([]byte(text))
 		require.NoError(t, err, text)

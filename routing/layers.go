@@ -8,9 +8,10 @@ import (
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
 
-// LayerMap relates the two layouts of a model's layers: rows of vLLM count the
-// layers with experts only, SGLang sends all hidden layers, and zeros for the dense
-// ones. DeepSeek-V3, say, has 58 layers with experts behind 3 dense ones.
+// LayerMap relates the two layouts of a model's layers: those with experts only, and
+// all hidden layers with zeros for the dense ones. DeepSeek-V3, say, has 58 layers
+// with experts behind 3 dense ones. Who sends which is told in
+// docs/rl.md#how-many-layers-a-row-has.
 //
 // The layout of all layers is an array of shape (rows, All, top-k). Layer j of
 // the rows is its layer MoE[j]; every other layer is dense, and all zero.

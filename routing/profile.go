@@ -22,8 +22,9 @@ const MaxExperts = 1 << 16
 // unsigned integer of ItemBytes bytes, little-endian. All rows of a store share
 // one profile.
 //
-// Whether Layers counts the MoE layers only or every hidden layer is the
-// caller's choice; rows of the two kinds do not mix.
+// Layers is what the rows at hand have: the MoE layers only, or every hidden layer
+// with zeros for the dense ones. Who sends which is told in one place,
+// docs/rl.md#how-many-layers-a-row-has. Rows of the two kinds do not mix.
 type Profile struct {
 	Layers  int // layers in a row
 	TopK    int // experts chosen per token and layer

@@ -16,7 +16,7 @@ func TestConnectorsNestedWithoutEndAreSearchedToTheEnd(t *testing.T) {
 	}
 	setup := good()
 	setup.KVConnector = &deep[0]
-	err := guard.Check(setup)
+	err := check(setup)
 	require.ErrorIs(t, err, guard.KVConnector)
 	require.ErrorContains(t, err, "MultiConnector with MoRIIOConnector:")
 }
@@ -27,9 +27,9 @@ func TestAConnectorThatContainsItselfIsSearchedOnce(t *testing.T) {
 	loop[1] = guard.Connector{Name: "OffloadingConnector", Children: loop}
 	setup := good()
 	setup.KVConnector = &loop[0]
-	require.NoError(t, guard.Check(setup))
+	require.NoError(t, check(setup))
 	loop[1].Name = "NixlConnector"
-	require.ErrorIs(t, guard.Check(setup), guard.KVConnector)
+	require.ErrorIs(t, check(setup), guard.KVConnector)
 }
 
 // TestSharedChildrenAreSearchedOnce has two paths to the next level at each of 64: one
@@ -41,15 +41,15 @@ func TestSharedChildrenAreSearchedOnce(t *testing.T) {
 	}
 	setup := good()
 	setup.KVConnector = &guard.Connector{Name: "MultiConnector", Children: shared}
-	require.NoError(t, guard.Check(setup))
+	require.NoError(t, check(setup))
 }
 
 func TestARefusedConnectorIsNamedOnce(t *testing.T) {
 	setup := good()
 	setup.KVConnector = connectorOf("NixlConnector", "MultiConnector", "NixlConnector")
-	require.ErrorContains(t, guard.Check(setup), "= MultiConnector with NixlConnector:")
+	require.ErrorContains(t, check(setup), "= MultiConnector with NixlConnector:")
 	setup.KVConnector = &guard.Connector{Name: "NixlConnector"}
-	require.ErrorContains(t, guard.Check(setup), "= NixlConnector:")
+	require.ErrorContains(t, check(setup), "= NixlConnector:")
 }
 
 func TestTheListsOfConnectorsAreCopies(t *testing.T) {

@@ -1,27 +1,67 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
+// What else can be wrong with a set-up, found by [errors.Is] beside the [Rule].
+var (
+	// ErrNotStated reports a number that is still zero, or a name that is still empty,
+	// although a rule depends on it.
+	ErrNotStated = errors.New("not stated")
+
+	// ErrInvalid reports what does not exist: less than one rank, a third version of
+	// the model runner, a role that no KV connector has.
+	ErrInvalid = errors.New("makes no sense")
+)
+
+// What [Checked.Ready] reports.
+var (
+	// ErrNotChecked reports a set-up that no rules were applied to.
+	ErrNotChecked = errors.New("auxoutput: the set-up was not checked: make it with guard.Check")
+
+	// ErrCaptureOff reports that rows are not to be captured, so that nothing starts.
+	ErrCaptureOff = errors.New("auxoutput: enable_return_routed_experts is off: no rows are captured")
+)
+
 // Error is one broken rule.
 type Error struct {
-	Rule    Rule
-	Reason  string // what the rule is for
-	Setting string // the option concerned, as vLLM calls it
-	Value   any    // what the set-up has
-	Change  string // what to do
-	Nature  Nature // whether the rule is essential, or due to the way rows are stored
+	Rule     Rule
+	Sentence string   // what is wrong; see the package's documentation for whose words
+	Reason   string   // why that cannot work
+	Setting  string   // the option concerned, as vLLM calls it
+	Value    any      // what the set-up has
+	Fault    error    // ErrNotStated or ErrInvalid, or nil: the value is one, and is refused
+	WaysOut  []string // each is enough
+	Nature   Nature   // whether the rule is essential, or due to the way rows are stored
 }
 
-// Error names the rule, its reason, the value, what to change and the rule's nature.
+// Error gives the sentence, the reason, the value, every way out and the rule's nature,
+// in one line.
 func (e *Error) Error() string {
-	return fmt.Sprintf("auxoutput: %v: %s: %s = %v: %s (%v)", e.Rule, e.Reason, e.Setting, e.Value, e.Change, e.Nature)
+	var b strings.Builder
+	fmt.Fprintf(&b, "auxoutput: %s %s = %v", e.Sentence, e.Setting, e.Value)
+	if e.Fault != nil {
+		fmt.Fprintf(&b, " (%v)", e.Fault)
+	}
+	fmt.Fprintf(&b, ": %s. Ways out: %s. ", e.Reason, strings.Join(e.WaysOut, "; or "))
+	if e.Nature == Essential {
+		b.WriteString("The rule is essential.")
+	} else {
+		fmt.Fprintf(&b, "The rule exists %v.", e.Nature)
+	}
+	return b.String()
 }
 
-// Unwrap gives the rule to [errors.Is].
-func (e *Error) Unwrap() error { return e.Rule }
+// Unwrap gives the rule, and what is wrong with the value, to [errors.Is].
+func (e *Error) Unwrap() []error {
+	if e.Fault == nil {
+		return []error{e.Rule}
+	}
+	return []error{e.Rule, e.Fault}
+}
 
 // Refusal is every rule that a set-up breaks.
 type Refusal struct {

@@ -14,7 +14,7 @@ import (
 func TestPublicCase_PC_010_StagesThatSeeTheirOwnLayersOnlyAreRefused(t *testing.T) {
 	setup := good()
 	setup.PipelineParallel = 2
-	require.Equal(t, []guard.Rule{guard.PipelineParallel}, broken(t, guard.Check(setup)))
+	require.Equal(t, []guard.Rule{guard.PipelineParallel}, broken(t, check(setup)))
 	require.Equal(t, guard.RankStorage, guard.PipelineParallel.Nature(), "and whoever pools the rows may lift it")
 }
 
@@ -22,8 +22,17 @@ func TestPublicCase_PC_061_ConnectorsThatLeaveTheRowsBehindAreRefused(t *testing
 	for _, name := range guard.RefusedConnectors() {
 		setup := good()
 		setup.KVConnector = &guard.Connector{Name: name}
-		require.Equal(t, []guard.Rule{guard.KVConnector}, broken(t, guard.Check(setup)), name)
+		require.Equal(t, []guard.Rule{guard.KVConnector}, broken(t, check(setup)), name)
 		setup.KVConnector = connectorOf("OffloadingConnector", name)
-		require.Equal(t, []guard.Rule{guard.KVConnector}, broken(t, guard.Check(setup)), "%s among others", name)
+		require.Equal(t, []guard.Rule{guard.KVConnector}, broken(t, check(setup)), "%s among others", name)
 	}
+}
+
+func TestPublicCase_PC_128_ADenseModelIsRefusedBeforeAnythingStarts(t *testing.T) {
+	setup := good()
+	setup.MoE = false
+	checked, err := guard.Check(setup)
+	require.Equal(t, []guard.Rule{guard.MoEModel}, broken(t, err))
+	require.ErrorContains(t, err, "only supports MoE models")
+	require.ErrorIs(t, checked.Ready(), guard.ErrNotChecked, "and there is nothing to start with")
 }

@@ -19,7 +19,7 @@ const (
 	AsyncScheduling                 // no asynchronous scheduling
 	SequenceParallel                // no sequence parallelism
 	NaiveDataParallel               // no naive data parallelism
-	FullAttention                   // some layers attend in full
+	FullAttention                   // a KV group attends in full
 	ruleCount
 )
 
@@ -36,7 +36,7 @@ const (
 	SlotStorage
 
 	// RankStorage rules exist because one rank of one instance keeps the rows, and
-	// sees a part of the layers or tokens only.
+	// sees a part of the layers or tokens only. Whoever pools the rows can lift them.
 	RankStorage
 )
 
@@ -53,28 +53,69 @@ func (n Nature) String() string {
 	return fmt.Sprintf("Nature(%d)", uint8(n))
 }
 
-// ruleTable says of each rule what it is called, what it is for and why it exists.
+// ruleTable says of each rule what it is called, what is reported and why it exists.
+//
+// A sentence that names the flag --enable-return-routed-experts is vLLM's own, word for
+// word, so that whoever searches for what vLLM said finds the rule. The others are in
+// our words around vLLM's key phrase.
 //
 // The reference gives no reason for refusing adaptive verification. It is taken as
 // essential: rejected rows are cut by the number of drafts that was scheduled, which
 // is not the number that ran.
 var ruleTable = [ruleCount]struct {
-	name   string
-	reason string
-	nature Nature
+	name     string
+	sentence string
+	reason   string
+	nature   Nature
 }{
-	ModelRunner:         {"model runner", "rows are captured in another version of the model runner", Essential},
-	GenerateRunner:      {"generate runner", "only generation returns rows", Essential},
-	MoEModel:            {"MoE model", "a model without a router has no rows", Essential},
-	PrefixCaching:       {"prefix caching", "rows are found by the hash of their KV block", Essential},
-	AdaptiveSpeculation: {"adaptive speculative verification", "rejected rows cannot be told from accepted ones", Essential},
-	PipelineParallel:    {"pipeline parallelism", "a stage captures its own layers only", RankStorage},
-	ContextParallel:     {"context parallelism", "the tokens of a block are spread over ranks", RankStorage},
-	KVConnector:         {"KV connector", "KV blocks arrive from elsewhere without their rows", RankStorage},
-	AsyncScheduling:     {"asynchronous scheduling", "slots are used again before their rows are read", SlotStorage},
-	SequenceParallel:    {"sequence parallelism", "a rank captures a part of the tokens only", RankStorage},
-	NaiveDataParallel:   {"naive data parallelism", "a rank captures tokens of all of them", RankStorage},
-	FullAttention:       {"full attention", "rows follow the slots of the layers that attend in full", SlotStorage},
+	ModelRunner: {
+		"model runner", "Returning routed experts requires another version of the model runner.",
+		"rows are captured in one version of the model runner only", Essential,
+	},
+	GenerateRunner: {
+		"generate runner", "Returning routed experts only supports generate runners.",
+		"rows belong to the tokens of a generation", Essential,
+	},
+	MoEModel: {
+		"MoE model", "Returning routed experts only supports MoE models.",
+		"a model without a router has no rows", Essential,
+	},
+	PrefixCaching: {
+		"prefix caching", "Returning routed experts requires prefix caching.",
+		"rows are found by the hash of their KV block; the old advice of v0.21 to disable prefix caching is wrong", Essential,
+	},
+	AdaptiveSpeculation: {
+		"adaptive speculative verification", "Returning routed experts is incompatible with adaptive speculative verification.",
+		"rejected rows cannot be told from accepted ones", Essential,
+	},
+	PipelineParallel: {
+		"pipeline parallelism", "--enable-return-routed-experts is incompatible with pipeline parallelism (PP > 1).",
+		"only the last stage captures, and the layers of the other stages would be missing", RankStorage,
+	},
+	ContextParallel: {
+		"context parallelism", "--enable-return-routed-experts is incompatible with context parallelism (DCP > 1 or PCP > 1).",
+		"the rows of a sequence are fragmented over the ranks", RankStorage,
+	},
+	KVConnector: {
+		"KV connector", "--enable-return-routed-experts is incompatible with KV connectors (PD disaggregation, KV cache offload).",
+		"KV blocks come from elsewhere without their rows", RankStorage,
+	},
+	AsyncScheduling: {
+		"asynchronous scheduling", "Returning routed experts is incompatible with asynchronous scheduling.",
+		"slots are used again before their rows are read", SlotStorage,
+	},
+	SequenceParallel: {
+		"sequence parallelism", "Returning routed experts is incompatible with sequence parallelism.",
+		"a rank captures a part of the tokens only", RankStorage,
+	},
+	NaiveDataParallel: {
+		"naive data parallelism", "Returning routed experts is incompatible with naive data parallelism.",
+		"a rank captures the tokens of all ranks", RankStorage,
+	},
+	FullAttention: {
+		"full attention", "Returning routed experts requires a KV group with full attention.",
+		"rows follow the full-attention group: the other groups give back the blocks of older tokens, whose rows an answer needs too", Essential,
+	},
 }
 
 // Nature tells why the rule exists, and with it whether another way to store rows can

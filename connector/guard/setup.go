@@ -10,13 +10,26 @@ const (
 	Draft    Runner = "draft"
 )
 
+// Attention is what the layers of a KV cache group do, in the words of the layer_types
+// of a config.json. Anything but AttendsInFull keeps some of the tokens only, or none.
+type Attention string
+
+// The kinds of groups.
+const (
+	AttendsInFull  Attention = "full_attention" // latent attention (MLA) included
+	AttendsWindow  Attention = "sliding_attention"
+	AttendsChunked Attention = "chunked_attention"
+	KeepsState     Attention = "linear_attention" // Mamba, gated delta nets
+)
+
 // Setup is what the rules look at in an engine's configuration, after the engine has
-// filled in its own defaults.
+// filled in its own defaults. With capture on the zero value states nothing, and is
+// refused: model runner, runner and the three sizes have to be stated.
 type Setup struct {
-	// Capture is enable_return_routed_experts. If it is off, no rule applies.
+	// Capture is enable_return_routed_experts. If it is off, nothing is looked at.
 	Capture bool
 
-	GPU           bool   // the platform is CUDA or ROCm, not TPU or another
+	NoGPU         bool   // the platform is neither CUDA nor ROCm: TPU, say
 	ModelRunner   int    // version of the model runner: 1 or 2
 	Runner        Runner // only Generate has rows to return
 	MoE           bool   // the model has a router
@@ -26,7 +39,7 @@ type Setup struct {
 	// to verify is chosen while the step runs. Speculation as such is fine.
 	AdaptiveSpeculation bool
 
-	// Sizes in ranks. 0 means what 1 does: not used.
+	// Sizes in ranks: 1 where that kind of parallelism is not used.
 	PipelineParallel       int // PP
 	DecodeContextParallel  int // DCP
 	PrefillContextParallel int // PCP
@@ -34,18 +47,12 @@ type Setup struct {
 	// KVConnector is the engine's KV connector; nil if there is none.
 	KVConnector *Connector
 
+	// KVGroups is what each group of the KV cache does. Nil is one group that attends
+	// in full. An engine that learns its groups later than the rest checks again.
+	KVGroups []Attention
+
 	// What only older versions look at.
 	AsyncScheduling   bool
 	SequenceParallel  bool
 	NaiveDataParallel bool
-	NoFullAttention   bool // every layer has a sliding window, attends in chunks, or keeps a state
 }
-
-// contextParallel reports whether either kind of context parallelism is in use.
-func (s *Setup) contextParallel() bool {
-	return parallel(s.DecodeContextParallel) || parallel(s.PrefillContextParallel)
-}
-
-// parallel reports whether a size is anything but one rank; so is one that makes no
-// sense.
-func parallel(ranks int) bool { return ranks != 0 && ranks != 1 }

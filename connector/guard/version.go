@@ -30,11 +30,11 @@ var versionTable = [versionCount]struct {
 }{
 	Latest: {"latest", []check{
 		secondModelRunnerOnGPU, generates, hasRouter, cachesPrefixes, noAdaptiveSpeculation,
-		oneStage, noContextParallel, noPrefillDecode,
+		oneStage, noContextParallel, noPrefillDecode, oneFullGroup,
 	}},
 	Merged: {"PR 45635", []check{
 		secondModelRunner, generates, hasRouter, cachesPrefixes, noAdaptiveSpeculation,
-		oneStage, noContextParallel, noConnector,
+		oneStage, noContextParallel, noConnector, oneFullGroup,
 	}},
 	Main202608: {"main of 2026-08-01", []check{
 		firstModelRunner, oneStage, noContextParallel, noConnector, someFullAttention,
@@ -60,31 +60,4 @@ func (v Version) Rules() []Rule {
 		rules[i] = c.rule
 	}
 	return rules
-}
-
-// Check applies the newest rules: see [Version.Check].
-func Check(setup Setup) error { return Latest.Check(setup) }
-
-// Check reports every rule of the version that the set-up breaks, as a [*Refusal]; nil
-// if there is none, or if capture is off. What is no version is an error too.
-func (v Version) Check(setup Setup) error {
-	if !setup.Capture {
-		return nil
-	}
-	if v >= versionCount {
-		return fmt.Errorf("auxoutput: %v: want one of the versions of package guard", v)
-	}
-	var broken []*Error
-	for _, c := range versionTable[v].checks {
-		if value, bad := c.find(&setup); bad {
-			broken = append(broken, &Error{
-				Rule: c.rule, Reason: ruleTable[c.rule].reason, Setting: c.setting, Value: value,
-				Change: c.change, Nature: c.rule.Nature(),
-			})
-		}
-	}
-	if broken == nil {
-		return nil
-	}
-	return &Refusal{Version: v, Broken: broken}
 }

@@ -24,26 +24,44 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(context.Background(), os.Args[1:], os.Stdout)
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintln(os.Stderr, "rl_client:", err)
+		os.Exit(2)
+	case err != nil && !errors.Is(err, flag.ErrHelp):
 		log.Fatal("rl_client: ", err)
 	}
 }
+
+// usageError is a command line that the user has to correct.
+type usageError struct{ error }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("rl_client", flag.ContinueOnError)
 	url := f.String("url", "http://127.0.0.1:8000", "server")
 	name := f.String("model", "Qwen3-30B-A3B", "model that the server runs")
 	turns := f.Int("turns", 5, "turns of the conversation")
-	if err := f.Parse(args); err != nil {
+	allLayers := f.Bool("all-layers", false, "the server's rows have all hidden layers, as vLLM's do: docs/rl.md#how-many-layers-a-row-has")
+	f.SetOutput(io.Discard)
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		f.SetOutput(out)
+		f.Usage()
 		return err
+	} else if err != nil {
+		return usageError{err}
+	}
+	if f.NArg() > 0 || *turns < 1 {
+		return usageError{fmt.Errorf("%d arguments and %d turns: want no argument and at least one turn", f.NArg(), *turns)}
 	}
 	m, err := model.Find(*name)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
-	profile, err := m.Profile(false)
+	profile, err := m.Profile(*allLayers)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	c := client{url: *url, profile: profile, http: &http.Client{Timeout: time.Minute}}
 	return c.converse(ctx, *turns, out)
@@ -136,8 +154,12 @@ func (c client) generate(ctx context.Context, tokens []uint32, output, start int
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return nil, routing.Rows{}, err
 	}
-	if len(answer.Choices) != 1 || answer.Choices[0].RoutedExperts == nil {
-		return nil, routing.Rows{}, errors.New("the answer has no rows")
+	if len(answer.Choices) != 1 {
+		return nil, routing.Rows{}, fmt.Errorf("the answer has %d choices, want 1", len(answer.Choices))
+	}
+	// Rows that are not there must not be taken for those of a dense model.
+	if answer.Choices[0].RoutedExperts == nil {
+		return nil, routing.Rows{}, errors.New("the answer has no rows: was the server started with --enable-return-routed-experts?")
 	}
 	choice := answer.Choices[0]
 	rows, err := choice.RoutedExperts.Rows(c.profile, start)

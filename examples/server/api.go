@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/auxoutput/auxoutput/bench/engine"
 	"github.com/auxoutput/auxoutput/routing"
 )
 
@@ -36,12 +35,14 @@ type sampling struct {
 
 type completionRequest struct {
 	sampling
+	Model  string `json:"model"`
 	Prompt prompt `json:"prompt"`
 	Stream bool   `json:"stream"`
 }
 
 type chatRequest struct {
 	sampling
+	Model    string    `json:"model"`
 	Messages []message `json:"messages"`
 	Stream   bool      `json:"stream"`
 }
@@ -53,6 +54,7 @@ type message struct {
 
 // generateRequest is token in, token out.
 type generateRequest struct {
+	Model    string   `json:"model"`
 	TokenIDs []uint32 `json:"token_ids"`
 	Sampling sampling `json:"sampling_params"`
 	Stream   bool     `json:"stream"`
@@ -86,38 +88,31 @@ type usage struct {
 	TotalTokens      int `json:"total_tokens"`
 }
 
-// badRequest is what a client has to mend.
-type badRequest struct{ text string }
-
-func (e badRequest) Error() string   { return e.text }
-func (e badRequest) StatusCode() int { return 400 }
-
-func bad(format string, args ...any) error { return badRequest{fmt.Sprintf(format, args...)} }
-
-// job checks a request against the limits and makes a job of it.
-func (l limits) job(tokens []uint32, s sampling) (engine.Job, error) {
+// job checks a request against the limits. It does so alike with capture on and off;
+// off, where the rows start is checked and means nothing.
+func (l limits) job(tokens []uint32, s sampling) (job, error) {
 	output := 16
 	if s.MaxTokens != nil {
 		output = *s.MaxTokens
 	}
 	switch {
 	case len(tokens) == 0:
-		return engine.Job{}, bad("the prompt is empty")
+		return job{}, bad("the prompt is empty")
 	case s.N != nil && *s.N != 1:
-		return engine.Job{}, bad("n = %d: one choice a request", *s.N)
+		return job{}, bad("n = %d: one choice a request", *s.N)
 	case output < 1 || output > l.tokens:
-		return engine.Job{}, bad("max_tokens = %d: want 1 to %d", output, l.tokens)
+		return job{}, bad("max_tokens = %d: want 1 to %d", output, l.tokens)
 	case len(tokens) > l.tokens-output:
-		return engine.Job{}, bad("%d prompt tokens and %d to generate: want at most %d", len(tokens), output, l.tokens)
+		return job{}, bad("%d prompt tokens and %d to generate: want at most %d", len(tokens), output, l.tokens)
 	}
 	for i, token := range tokens {
 		if token >= vocabulary {
-			return engine.Job{}, bad("token %d is %d: want below %d", i, token, vocabulary)
+			return job{}, bad("token %d is %d: want below %d", i, token, vocabulary)
 		}
 	}
 	start, err := s.PromptStart.Resolve(len(tokens))
 	if err != nil {
-		return engine.Job{}, err
+		return job{}, err
 	}
-	return engine.Job{Prompt: tokens, Output: output, Seed: s.Seed, PromptStart: start}, nil
+	return job{prompt: tokens, output: output, seed: s.Seed, start: start}, nil
 }

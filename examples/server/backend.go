@@ -1,153 +1,35 @@
 package main
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"strconv"
+import "context"
 
-	"github.com/auxoutput/auxoutput/bench/engine"
-	"github.com/auxoutput/auxoutput/routing"
-)
+// backend is what generates the answers. The handler knows no more of it.
+type backend interface {
+	// generate runs a job and calls each for everything it yields, in order; the
+	// last delivery is done. It returns when the job is through, with the error
+	// of each, or with that of ctx when it ends first: then the job is aborted.
+	generate(ctx context.Context, j job, each func(delivery) error) error
 
-// backend owns the engine: one goroutine steps it while there is work.
-type backend struct {
-	config engine.Config
-	calls  chan func(*engine.Engine) error // what is to be done between two steps
-	quit   chan struct{}
-	done   chan struct{} // closed when the engine has ended
-	err    error         // why, once it has
+	// reset starts a new generation, as after an update of the weights.
+	reset() error
 
-	jobs uint64 // of the loop: numbers the jobs
+	// ended is closed when the backend has ended by itself.
+	ended() <-chan struct{}
+
+	// stop ends the backend and says what was wrong with it, if anything was.
+	stop() error
 }
 
-// errStopped refuses work after the engine has ended.
-var errStopped = errors.New("the engine has stopped")
-
-func startBackend(config engine.Config) (*backend, error) {
-	e, err := engine.New(config)
-	if err != nil {
-		return nil, err
-	}
-	b := &backend{
-		config: config, calls: make(chan func(*engine.Engine) error),
-		quit: make(chan struct{}), done: make(chan struct{}),
-	}
-	go b.loop(e)
-	return b, nil
+// job is a request that was checked.
+type job struct {
+	prompt []uint32
+	output int // tokens to generate
+	seed   uint64
+	start  int // position of the first row that is asked for
 }
 
-// loop steps the engine while it is busy, and waits for work while it is not.
-func (b *backend) loop(e *engine.Engine) {
-	defer close(b.done)
-	for b.err == nil {
-		if e.Busy() {
-			select {
-			case call := <-b.calls:
-				b.err = call(e)
-			case <-b.quit:
-				b.err = errors.Join(errStopped, e.Close())
-				return
-			default:
-				b.err = e.Step()
-				if wrong := e.Report().WrongRows; wrong > 0 {
-					b.err = fmt.Errorf("%d rows are not those of their tokens", wrong)
-				}
-			}
-			continue
-		}
-		select {
-		case call := <-b.calls:
-			b.err = call(e)
-		case <-b.quit:
-			b.err = errors.Join(e.CheckIdle(), e.Close())
-			return
-		}
-	}
-	b.err = errors.Join(b.err, e.Close())
-}
-
-// call has the loop do something, unless the engine ends first.
-func (b *backend) call(f func(*engine.Engine) error) error {
-	select {
-	case b.calls <- f:
-		return nil
-	case <-b.done:
-		return errStopped
-	}
-}
-
-// stop ends the engine and says what was wrong with it, if anything was.
-func (b *backend) stop() error {
-	close(b.quit)
-	<-b.done
-	return b.err
-}
-
-// reset starts a new generation, as after an update of the weights.
-func (b *backend) reset() error {
-	done := make(chan error, 1)
-	if err := b.call(func(e *engine.Engine) error {
-		err := e.ResetCache()
-		done <- err
-		return err
-	}); err != nil {
-		return err
-	}
-	return <-done
-}
-
-// generate runs a job and calls each for everything it yields. The rows of a
-// delivery are its own. It returns when the job is through, or with the error of
-// ctx when that ends first: then the job is aborted.
-func (b *backend) generate(ctx context.Context, job engine.Job, each func(engine.Delivery) error) error {
-	// As many as there can be, so that a slow client never holds up the engine.
-	deliveries := make(chan engine.Delivery, job.Output+2)
-	job.Deliver = func(d engine.Delivery) {
-		d.Tokens = append([]uint32(nil), d.Tokens...)
-		d.Rows = append([]byte(nil), d.Rows...)
-		deliveries <- d
-	}
-	refused := make(chan error, 1)
-	id := ""
-	if err := b.call(func(e *engine.Engine) error {
-		b.jobs++
-		id = strconv.FormatUint(b.jobs, 10)
-		job.ID = id
-		refused <- e.Submit(&job)
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := <-refused; err != nil {
-		return err
-	}
-	abort := func(why error) error {
-		// An engine that has ended has nothing to abort.
-		_ = b.call(func(e *engine.Engine) error { return e.Cancel(id) })
-		return why
-	}
-	for {
-		select {
-		case d := <-deliveries:
-			if d.Err != nil {
-				return d.Err
-			}
-			if err := each(d); err != nil {
-				return abort(err)
-			}
-			if d.Done {
-				return nil
-			}
-		case <-ctx.Done():
-			return abort(ctx.Err())
-		case <-b.done:
-			return errStopped
-		}
-	}
-}
-
-// rows makes a list of deliveries' rows into routing.Rows.
-func (b *backend) rows(start int, data []byte) (routing.Rows, error) {
-	return routing.NewRows(b.config.Profile, start, data)
+// delivery is what a job yields at a time. Its parts belong to who gets it.
+type delivery struct {
+	tokens []uint32
+	rows   []byte // that follow those before; empty while capture is off
+	done   bool   // nothing follows
 }

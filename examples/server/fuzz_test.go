@@ -36,17 +36,15 @@ func FuzzRequests(f *testing.F) {
 			prompt, wanted := tokens()
 			job, err := l.job(prompt, wanted)
 			if err != nil {
-				status, ok := err.(interface{ StatusCode() int })
-				require.True(t, ok, "%v", err)
-				require.Equal(t, 400, status.StatusCode())
+				require.Equal(t, 400, failureOf(err).Code, "%v", err)
 				return
 			}
-			require.NotEmpty(t, job.Prompt)
-			require.Positive(t, job.Output)
-			require.LessOrEqual(t, len(job.Prompt)+job.Output, l.tokens)
-			require.True(t, job.PromptStart >= 0 && job.PromptStart <= len(job.Prompt))
-			require.Less(t, slices.Max(job.Prompt), uint32(vocabulary))
-			require.Equal(t, job.Prompt, tokenize(detokenize(job.Prompt)))
+			require.NotEmpty(t, job.prompt)
+			require.Positive(t, job.output)
+			require.LessOrEqual(t, len(job.prompt)+job.output, l.tokens)
+			require.True(t, job.start >= 0 && job.start <= len(job.prompt))
+			require.Less(t, slices.Max(job.prompt), uint32(vocabulary))
+			require.Equal(t, job.prompt, tokenize(detokenize(job.prompt)))
 		}
 		var plain completionRequest
 		check(&plain, func() ([]uint32, sampling) { return plain.Prompt, plain.sampling })

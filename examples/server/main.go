@@ -5,6 +5,13 @@
 //
 // Nothing is computed: tokens and rows follow from the prompt, and the engine
 // checks every row that it hands out.
+//
+// Rows are returned unless they are turned off, and then nothing is started for them:
+//
+//	go run ./examples/server --aux-output-config '{"enable_return_routed_experts": false}'
+//
+// It ends with status 0 when it is interrupted, 2 if the command line has to be
+// corrected, which includes a set-up that could not return rows, and 1 for all else.
 package main
 
 import (
@@ -12,6 +19,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -20,43 +28,47 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/auxoutput/auxoutput/bench/engine"
-	"github.com/auxoutput/auxoutput/connector"
 	"github.com/auxoutput/auxoutput/connector/guard"
-	"github.com/auxoutput/auxoutput/routing/model"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
-
-// settings are the command line.
-type settings struct {
-	listen      string
-	model       string
-	allLayers   bool
-	blockTokens int
-	kvBlocks    int
-	config      string
-	mode        string
-	requests    int
-	setup       guard.Setup
-	limits      limits
-}
-
-// limits bound what one request may ask for.
-type limits struct {
-	bodyBytes int64         // size of a request's body
-	tokens    int           // prompt and output together
-	timeout   time.Duration // from the first byte of a request to the last of its answer
-}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		log.Fatal("server: ", err)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	status := exitStatus(err)
+	if status != 0 {
+		fmt.Fprintln(os.Stderr, "server:", err)
 	}
+	if status == 2 {
+		fmt.Fprintln(os.Stderr, "server -h lists the flags")
+	}
+	os.Exit(status)
 }
 
-func run(ctx context.Context, args []string) error {
-	s, err := parse(args)
+// exitStatus is 0 if all went well or help was asked for, 2 if the command line is to
+// be corrected, else 1.
+func exitStatus(err error) int {
+	var (
+		usage   usageError
+		config  *auxerrors.ConfigError
+		refusal *guard.Refusal
+	)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &usage), errors.As(err, &config), errors.As(err, &refusal):
+		return 2
+	}
+	return 1
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	s, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	p, err := s.plan()
 	if err != nil {
 		return err
 	}
@@ -64,96 +76,17 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, s, listener)
-}
-
-// parse reads the flags. The start-up guards are flags too: what an engine of that
-// set-up could not return is refused here, all reasons at once.
-func parse(args []string) (settings, error) {
-	s := settings{setup: guard.Setup{
-		Capture: true, GPU: true, ModelRunner: 2, Runner: guard.Generate, MoE: true,
-	}}
-	f := flag.NewFlagSet("server", flag.ContinueOnError)
-	f.StringVar(&s.listen, "listen", "127.0.0.1:8000", "address to listen on")
-	f.StringVar(&s.model, "model", "Qwen3-30B-A3B", "known model whose rows are returned")
-	f.BoolVar(&s.allLayers, "all-layers", false, "rows of all hidden layers, dense ones included")
-	f.IntVar(&s.blockTokens, "block-size", 16, "tokens of a KV block")
-	f.IntVar(&s.kvBlocks, "num-gpu-blocks", 4096, "blocks of the KV cache")
-	f.StringVar(&s.config, "aux-output-config", `{"enable_return_routed_experts": true}`, "configuration of the connector, as vLLM's")
-	f.StringVar(&s.mode, "mode", "fail-closed", "coherence: fail-closed, row-gated, linked")
-	f.IntVar(&s.requests, "max-num-seqs", 32, "requests running at a time")
-	f.Int64Var(&s.limits.bodyBytes, "max-body-bytes", 8<<20, "size of a request's body")
-	f.IntVar(&s.limits.tokens, "max-model-len", 32<<10, "tokens of a request, prompt and output")
-	f.DurationVar(&s.limits.timeout, "timeout", time.Minute, "time for a request and its answer")
-	f.BoolVar(&s.setup.PrefixCaching, "enable-prefix-caching", true, "guard: prefix caching")
-	f.IntVar(&s.setup.PipelineParallel, "pipeline-parallel-size", 1, "guard: pipeline stages")
-	f.IntVar(&s.setup.DecodeContextParallel, "decode-context-parallel-size", 1, "guard: decode context parallelism")
-	f.IntVar(&s.setup.PrefillContextParallel, "prefill-context-parallel-size", 1, "guard: prefill context parallelism")
-	f.BoolVar(&s.setup.AdaptiveSpeculation, "adaptive-speculation", false, "guard: adaptive speculative verification")
-	kvConnector := f.String("kv-connector", "", "guard: KV connector by name")
-	if err := f.Parse(args); err != nil {
-		return s, err
-	}
-	if f.NArg() > 0 {
-		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	}
-	if *kvConnector != "" {
-		s.setup.KVConnector = &guard.Connector{Name: *kvConnector}
-	}
-	if s.limits.bodyBytes < 1 || s.limits.tokens < 2 || s.limits.timeout <= 0 {
-		return s, errors.New("limits must be positive")
-	}
-	return s, nil
-}
-
-// engineConfig checks everything that can keep an engine from starting.
-func (s *settings) engineConfig() (engine.Config, error) {
-	aux, err := connector.ParseConfig([]byte(s.config))
-	if err != nil {
-		return engine.Config{}, err
-	}
-	s.setup.Capture = aux.EnableReturnRoutedExperts
-	if err := guard.Check(s.setup); err != nil {
-		return engine.Config{}, err
-	}
-	mode, err := connector.ParseMode(s.mode)
-	if err != nil {
-		return engine.Config{}, err
-	}
-	m, err := model.Find(s.model)
-	if err != nil {
-		return engine.Config{}, err
-	}
-	profile, err := m.Profile(s.allLayers)
-	if err != nil {
-		return engine.Config{}, err
-	}
-	blockBytes, err := profile.BlockBytes(s.blockTokens)
-	if err != nil {
-		return engine.Config{}, err
-	}
-	budget, err := aux.Budget(s.kvBlocks, 1, blockBytes)
-	if err != nil {
-		return engine.Config{}, err
-	}
-	return engine.Config{
-		Profile: profile, HashTokens: s.blockTokens, KVBlocks: s.kvBlocks, Mode: mode,
-		Slots: int(budget / int64(blockBytes)), Requests: s.requests, BatchTokens: 2048, Lag: true,
-	}, nil
+	return serve(ctx, s, p, listener)
 }
 
 // serve answers requests until ctx ends, and then finishes those it has.
-func serve(ctx context.Context, s settings, listener net.Listener) error {
-	config, err := s.engineConfig()
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	b, err := startBackend(config)
+func serve(ctx context.Context, s settings, p plan, listener net.Listener) error {
+	b, err := p.start(s)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	server := &http.Server{
-		Handler:           newHandler(b, s),
+		Handler:           newHandler(b, p.profile, s),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       s.limits.timeout,
 		WriteTimeout:      s.limits.timeout,
@@ -163,13 +96,18 @@ func serve(ctx context.Context, s settings, listener net.Listener) error {
 	go func() {
 		select {
 		case <-ctx.Done():
-		case <-b.done:
+		case <-b.ended():
 		}
-		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.timeout)
+		// Running requests get the time of one request to finish.
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.timeout)
 		defer cancel()
-		stopped <- server.Shutdown(patience)
+		stopped <- server.Shutdown(finish)
 	}()
-	log.Printf("listening on http://%s", listener.Addr())
+	rows := "with rows"
+	if p.profile == nil {
+		rows = "without rows"
+	}
+	log.Printf("serving %s %s on http://%s", s.model, rows, listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return errors.Join(err, b.stop())
 	}

@@ -3,118 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/auxoutput/auxoutput/bench/truth"
-	"github.com/auxoutput/auxoutput/connector/guard"
 	"github.com/auxoutput/auxoutput/routing"
 )
-
-// running is a server of the command's own making.
-type running struct {
-	url     string
-	profile routing.Profile
-	stop    func() error
-}
-
-func start(t *testing.T, args ...string) running {
-	t.Helper()
-	s, err := parse(args)
-	require.NoError(t, err)
-	config, err := s.engineConfig()
-	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, s, listener) }()
-	stopped := false
-	r := running{url: "http://" + listener.Addr().String(), profile: config.Profile}
-	r.stop = func() error {
-		stopped = true
-		cancel()
-		return <-ended
-	}
-	t.Cleanup(func() {
-		if !stopped {
-			require.NoError(t, r.stop(), "the engine ended with something left behind")
-		}
-	})
-	return r
-}
-
-// post sends a request and returns status and body.
-func (r running) post(t *testing.T, path string, body any) (int, []byte) {
-	t.Helper()
-	data, err := json.Marshal(body)
-	require.NoError(t, err)
-	response, err := http.Post(r.url+path, "application/json", bytes.NewReader(data))
-	require.NoError(t, err)
-	defer response.Body.Close()
-	data, err = io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, data
-}
-
-type object = map[string]any
-
-// generate runs a token-in, token-out request and returns its one choice.
-func (r running) generate(t *testing.T, tokens []uint32, output, start int) choice {
-	t.Helper()
-	status, data := r.post(t, "/inference/v1/generate", object{
-		"token_ids":       tokens,
-		"sampling_params": object{"max_tokens": output, "routed_experts_prompt_start": start},
-	})
-	require.Equal(t, http.StatusOK, status, string(data))
-	return choiceOf(t, data)
-}
-
-func choiceOf(t *testing.T, data []byte) choice {
-	t.Helper()
-	var answer response
-	require.NoError(t, json.Unmarshal(data, &answer))
-	require.Len(t, answer.Choices, 1)
-	return answer.Choices[0]
-}
-
-// rowsOf are the rows that the model has for tokens, in generation 0, from a
-// position on: all but the last one's.
-func (r running) rowsOf(tokens []uint32, start int) []byte {
-	rows := truth.New(r.profile, 0)
-	rows.Skip(tokens[:start])
-	return rows.Append(nil, tokens[start:len(tokens)-1]...)
-}
-
-func (r running) requireRows(t *testing.T, field *routing.Field, tokens []uint32, start int) {
-	t.Helper()
-	require.NotNil(t, field)
-	rows, err := field.Rows(r.profile, start)
-	require.NoError(t, err)
-	require.NoError(t, rows.CheckTokens(len(tokens), 0))
-	require.True(t, bytes.Equal(r.rowsOf(tokens, start), rows.Data), "rows differ")
-}
-
-func count(from, n int) []uint32 {
-	tokens := make([]uint32, n)
-	for i := range tokens {
-		tokens[i] = uint32(from + i)
-	}
-	return tokens
-}
 
 func TestColdAndWarmRequestsReturnTheModelsRows(t *testing.T) {
 	for _, mode := range []string{"fail-closed", "row-gated", "linked"} {
@@ -287,80 +184,6 @@ func TestPrefillOfOneServerAndDecodeOfAnotherMakeOneAnswer(t *testing.T) {
 	require.True(t, bytes.Equal(prefill.rowsOf(append(prompt, c.TokenIDs...), 0), merged.Data))
 }
 
-func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
-	r := start(t, "-max-body-bytes", "2000", "-max-model-len", "200", "-num-gpu-blocks", "8")
-	for name, tc := range map[string]struct {
-		body   string
-		status int
-	}{
-		"no JSON":             {"{", 400},
-		"no prompt":           {"{}", 400},
-		"an empty prompt":     {`{"prompt":[]}`, 400},
-		"an odd prompt":       {`{"prompt":{"a":1}}`, 400},
-		"a negative token":    {`{"prompt":[-1]}`, 400},
-		"a token too large":   {`{"prompt":[32768]}`, 400},
-		"no output":           {`{"prompt":[1],"max_tokens":0}`, 400},
-		"negative output":     {`{"prompt":[1],"max_tokens":-5}`, 400},
-		"endless output":      {`{"prompt":[1],"max_tokens":9999999999}`, 400},
-		"two choices":         {`{"prompt":[1],"n":2}`, 400},
-		"a body too large":    {`{"prompt":"` + strings.Repeat("x ", 2000) + `"}`, 413},
-		"beyond the KV cache": {`{"prompt":[` + strings.Repeat("1,", 150) + `1],"max_tokens":2}`, 400},
-	} {
-		t.Run(name, func(t *testing.T) {
-			response, err := http.Post(r.url+"/v1/completions", "application/json", strings.NewReader(tc.body))
-			require.NoError(t, err)
-			defer response.Body.Close()
-			data, err := io.ReadAll(response.Body)
-			require.NoError(t, err)
-			require.Equal(t, tc.status, response.StatusCode, string(data))
-			require.Contains(t, string(data), `"error"`)
-		})
-	}
-	require.Len(t, r.generate(t, count(0, 10), 2, 0).TokenIDs, 2, "the next request works")
-	response, err := http.Get(r.url + "/v1/completions")
-	require.NoError(t, err)
-	response.Body.Close()
-	require.Equal(t, http.StatusMethodNotAllowed, response.StatusCode)
-}
-
-func TestAClientThatGoesAwayLeavesNothingBehind(t *testing.T) {
-	r := start(t, "-max-model-len", "30000")
-	for range 5 {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-		body := `{"token_ids":[1,2,3],"sampling_params":{"max_tokens":20000},"stream":true}`
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/inference/v1/generate", strings.NewReader(body))
-		require.NoError(t, err)
-		if response, err := http.DefaultClient.Do(request); err == nil {
-			_, err = io.Copy(io.Discard, response.Body)
-			response.Body.Close()
-			require.Error(t, err)
-		}
-		cancel()
-	}
-	require.Len(t, r.generate(t, count(0, 10), 2, 0).TokenIDs, 2)
-	require.NoError(t, r.stop(), "the engine checks that it is idle")
-}
-
-func TestAServerThatStopsFinishesWhatItHas(t *testing.T) {
-	r := start(t)
-	answered := make(chan int, 1)
-	go func() {
-		body := `{"token_ids":[1,2,3],"sampling_params":{"max_tokens":3000}}`
-		response, err := http.Post(r.url+"/inference/v1/generate", "application/json", strings.NewReader(body))
-		if err != nil {
-			answered <- 0
-			return
-		}
-		defer response.Body.Close()
-		answered <- response.StatusCode
-	}()
-	time.Sleep(20 * time.Millisecond)
-	require.NoError(t, r.stop())
-	require.Equal(t, http.StatusOK, <-answered)
-	_, err := http.Get(r.url + "/health")
-	require.Error(t, err)
-}
-
 func TestAResetStartsNewRows(t *testing.T) {
 	r := start(t)
 	prompt := count(0, 40)
@@ -370,70 +193,4 @@ func TestAResetStartsNewRows(t *testing.T) {
 	after := r.generate(t, prompt, 2, 0)
 	require.Equal(t, before.TokenIDs, after.TokenIDs)
 	require.NotEqual(t, before.RoutedExperts.Array, after.RoutedExperts.Array, "rows of the older weights were returned")
-}
-
-func TestAnEngineThatCouldNotReturnRowsIsNotStarted(t *testing.T) {
-	for name, tc := range map[string]struct {
-		args []string
-		rule error
-	}{
-		"no prefix caching":  {[]string{"-enable-prefix-caching=false"}, guard.PrefixCaching},
-		"pipeline stages":    {[]string{"-pipeline-parallel-size", "2"}, guard.PipelineParallel},
-		"a P/D connector":    {[]string{"-kv-connector", "NixlConnector"}, guard.KVConnector},
-		"context parallel":   {[]string{"-decode-context-parallel-size", "2"}, guard.ContextParallel},
-		"adaptive verifying": {[]string{"-adaptive-speculation"}, guard.AdaptiveSpeculation},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.ErrorIs(t, run(t.Context(), append(tc.args, "-listen", "127.0.0.1:0")), tc.rule)
-		})
-	}
-	both := run(t.Context(), []string{"-pipeline-parallel-size", "2", "-enable-prefix-caching=false", "-listen", "127.0.0.1:0"})
-	require.ErrorIs(t, both, guard.PipelineParallel)
-	require.ErrorIs(t, both, guard.PrefixCaching)
-	for _, args := range [][]string{
-		{"-model", "gpt-2"}, {"-mode", "hopeful"}, {"-aux-output-config", `{"colour":1}`}, {"-block-size", "0"},
-		{"-max-body-bytes", "0"}, {"extra"}, {"-num-gpu-blocks", "0"},
-	} {
-		require.Error(t, run(t.Context(), append([]string{"-listen", "127.0.0.1:0"}, args...)), "%v", args)
-	}
-}
-
-// TestNumPyReadsWhatTheServerSends lets the library that trainers use decode an
-// answer.
-func TestNumPyReadsWhatTheServerSends(t *testing.T) {
-	python := ""
-	for _, name := range []string{"python3", "/usr/bin/python3"} { // the distribution's may not be the first
-		if exec.Command(name, "-c", "import numpy").Run() == nil {
-			python = name
-		}
-	}
-	if python == "" {
-		t.Skip("LOUD: python3 with numpy is not installed, so no foreign reader checks the answers")
-	}
-	for _, name := range []string{"Qwen3-30B-A3B", "Kimi-K2"} {
-		t.Run(name, func(t *testing.T) {
-			r := start(t, "-model", name)
-			prompt := count(0, 70)
-			for _, from := range []int{0, 0, 33, 70} { // cold, warm, a part, generated rows only
-				c := r.generate(t, prompt, 8, from)
-				raw, err := json.Marshal(c.RoutedExperts)
-				require.NoError(t, err)
-				_, err = base64.StdEncoding.DecodeString(strings.Trim(string(raw), `"`))
-				require.NoError(t, err)
-				want := filepath.Join(t.TempDir(), "want")
-				require.NoError(t, os.WriteFile(want, r.rowsOf(append(prompt[:70:70], c.TokenIDs...), from), 0o600))
-				script := fmt.Sprintf(`
-import base64, io, json, sys, numpy
-rows = numpy.load(io.BytesIO(base64.b64decode(json.load(sys.stdin))))
-want = numpy.fromfile(%q, dtype=%q).reshape(-1, %d, %d)
-assert rows.dtype == want.dtype and rows.shape == want.shape, (rows.dtype, rows.shape, want.shape)
-assert (rows == want).all()
-`, want, map[int]string{1: "|u1", 2: "<u2"}[r.profile.ItemBytes()], r.profile.Layers, r.profile.TopK)
-				command := exec.Command(python, "-c", script)
-				command.Stdin = bytes.NewReader(raw)
-				output, err := command.CombinedOutput()
-				require.NoError(t, err, string(output))
-			}
-		})
-	}
 }

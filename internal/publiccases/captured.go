@@ -209,4 +209,16 @@ var capturedCases = []publicCase{
 			{"connector", "TestABadStepIsRefusedWholeAndCanBeProcessedAgain"},
 		},
 	},
+	{
+		id: "PC-128",
+		sources: []string{
+			"https://github.com/vllm-project/vllm/pull/42858",
+		},
+		met:    "A dense model with the capture turned on was loaded, and crashed then.",
+		answer: "The guard and the reader of the model's own configuration both refuse it before anything starts, and say that there is no router.",
+		tests: []test{
+			{"connector/guard", "ADenseModelIsRefusedBeforeAnythingStarts"},
+			{"routing/model", "ADenseModelIsAnErrorThatSaysSo"},
+		},
+	},
 }

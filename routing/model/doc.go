@@ -3,12 +3,11 @@
 //
 // # Two layer counts
 //
-// A MoE model may have dense layers, which have no router. vLLM documents rows with
-// MoE layers only and returns rows with all hidden layers, the dense ones as columns
-// that are never written (PR 39917, PR 45635); other engines and trainers do either.
-// A [Model] has both counts, and [Model.Profile] asks for one: rows of the two kinds
-// do not mix. Layers of a multi-token predictor are in neither count, because their
-// routing is not captured.
+// A MoE model may have dense layers, which have no router. A [Model] has both counts,
+// Layers with the dense ones and MoELayers without, and [Model.Profile] asks for one:
+// rows of the two kinds do not mix. Who sends which is told in
+// docs/rl.md#how-many-layers-a-row-has. Layers of a multi-token predictor are in
+// neither count, because their routing is not captured.
 //
 // # Nothing is guessed
 //

@@ -23,9 +23,9 @@ type Model struct {
 	Attention Attention
 }
 
-// Profile is the shape of a row: of the MoE layers only, or of all hidden layers. See
-// the package's documentation for who does which. Numbers that are no profile are an
-// [auxerrors.ConfigError].
+// Profile is the shape of a row: of all hidden layers, or of the MoE layers only. Who
+// sends which is told in docs/rl.md#how-many-layers-a-row-has. Numbers that are no
+// profile are an [auxerrors.ConfigError].
 func (m Model) Profile(allLayers bool) (routing.Profile, error) {
 	if allLayers {
 		return routing.NewProfile(m.Layers, m.TopK, m.Experts)

@@ -49,7 +49,7 @@ func Parse(configJSON []byte) (Model, error) {
 	if m.Layers, _, err = text.required("the number of layers", bounds{1, MaxLayers}, "num_hidden_layers"); err != nil {
 		return Model{}, err
 	}
-	if m.Experts, _, err = text.required("the number of experts", bounds{1, routing.MaxExperts}, expertNames...); err != nil {
+	if m.Experts, _, err = text.required("the number of experts (a dense model has none, and no rows)", bounds{1, routing.MaxExperts}, expertNames...); err != nil {
 		return Model{}, err
 	}
 	topK, name, err := text.required("the number of experts per token", anyNumber, topKNames...)

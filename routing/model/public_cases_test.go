@@ -46,3 +46,23 @@ func TestPublicCase_PC_065_TheSizeOfABatchIsKnownBeforeItIsSent(t *testing.T) {
 	require.Equal(t, int64(37_849_399_296), tokens*m.WideRowBytes(), "37.8 GB as int32")
 	require.Equal(t, int64(9_462_349_824), tokens*int64(profile.RowBytes()), "9.5 GB as uint8")
 }
+
+// llama is the config.json of a dense model, Llama-3.1-8B.
+const llama = `{
+	"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "bfloat16",
+	"num_hidden_layers": 32, "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+	"num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "hidden_act": "silu"
+}`
+
+func TestPublicCase_PC_128_ADenseModelIsAnErrorThatSaysSo(t *testing.T) {
+	m, err := model.Parse([]byte(llama))
+	require.ErrorIs(t, err, model.ErrMissing)
+	require.Zero(t, m)
+	var config *auxerrors.ConfigError
+	require.ErrorAs(t, err, &config)
+	require.Equal(t, "num_experts", config.Field)
+	require.ErrorContains(t, err, "a dense model has none, and no rows")
+	// Nor does a model that nobody parsed give a profile to start anything with.
+	_, err = model.Model{Name: "llama", Layers: 32}.Profile(true)
+	require.ErrorIs(t, err, auxerrors.ErrTooSmall)
+}
