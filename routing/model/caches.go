@@ -6,7 +6,7 @@ import "fmt"
 // known here: heads that differ between layers, compression, other hybrids.
 var foreignCaches = []string{
 	"linear_attn_config", "hybrid_layer_pattern", "swa_num_key_value_heads", "compress_ratios",
-	"global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers",
+	"global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers", "swa_head_dim", "num_key_value_heads_per_layer",
 	"attn_layer_period", "attn_layer_indices",
 }
 

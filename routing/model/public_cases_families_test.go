@@ -61,6 +61,7 @@ func TestPublicCase_PC_113_InfinityInAFieldThatNobodyNeedsIsNoDamage(t *testing.
 		"in an object":    `{"a": [ NaN,Infinity,-Infinity ]}`,
 		"the words":       `"Infinity, \"NaN\", \\"`,
 		"beside the word": `["NaN\\", Infinity, "-Infinity"]`,
+		"behind a quote":  `["\"", Infinity, {"Infinity": NaN}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			want.config = strings.Replace(super, "[0.0, Infinity]", value, 1)
@@ -205,6 +206,19 @@ func TestPublicCase_PC_118_TheCheckpointTellsTheWidthOfItsCache(t *testing.T) {
 	}
 	_, err := model.Parse([]byte(kimi25(`{"kv_cache_scheme": "fp8", "kv_cache_quant_algo": "bfloat16"}`)))
 	require.ErrorIs(t, err, auxerrors.ErrMismatch)
+
+	inside := func(outer string) string {
+		return strings.Replace(kimi25(outer), `"kv_cache_scheme": null`, `"kv_cache_scheme": "fp8"`, 1)
+	}
+	m, err := model.Parse([]byte(inside("null")))
+	require.NoError(t, err)
+	require.Equal(t, 1, m.KVItemBytes, "told for the text alone")
+	_, err = model.Parse([]byte(inside(`{"kv_cache_quant_algo": "bfloat16"}`)))
+	require.ErrorIs(t, err, auxerrors.ErrMismatch)
+	require.ErrorContains(t, err, "text_config.quantization_config.kv_cache_scheme")
+	m, err = model.Parse([]byte(`{"num_hidden_layers": 4, "num_experts": 8, "num_experts_per_tok": 2, "num_key_value_heads": 2, "head_dim": 8, "quantization_config": ` + eightBitCache + `}`))
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, []int{m.ItemBytes, m.KVItemBytes}, "known without the model's own")
 }
 
 func TestPublicCase_PC_119_FamiliesWithOneMoreRuleAreCounted(t *testing.T) {
