@@ -5,6 +5,8 @@ import "bytes"
 // pythonNumbers are what Python's json writes for numbers that JSON has no form for.
 var pythonNumbers = [][]byte{[]byte("Infinity"), []byte("NaN")}
 
+const ones = "11111111" // as long as the longest of them
+
 // onlyJSON replaces Infinity and NaN outside strings by numbers of the same length, so
 // that a JSON decoder finds each value where it is in the text. The text itself is
 // returned if it has none of them, and never changed.
@@ -23,7 +25,7 @@ func onlyJSON(text []byte) []byte {
 		case !inString:
 			for _, number := range pythonNumbers {
 				if isValue(plain, i, number) {
-					copy(plain[i:], bytes.Repeat([]byte{'1'}, len(number)))
+					copy(plain[i:], ones[:len(number)])
 				}
 			}
 		}

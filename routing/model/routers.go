@@ -62,7 +62,10 @@ func (o object) denseLayers(layers int) ([]int, error) {
 	case found.count() == 0:
 		return nil, contradiction(found.field, "no MoE layer", fmt.Sprintf("at least one of %d layers", layers))
 	}
-	var dense []int
+	if found.count() == layers {
+		return nil, nil
+	}
+	dense := make([]int, 0, layers-found.count())
 	for layer, has := range found.at {
 		if !has {
 			dense = append(dense, layer)
