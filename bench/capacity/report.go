@@ -41,6 +41,11 @@ type Report struct {
 	UniqueBlocks    int    `json:"unique_blocks"`
 	InventedBlocks  bool   `json:"invented_blocks"`
 
+	// Requests whose arrival the trace leaves to the order of the file, and whose
+	// output it does not tell: see [trace.Gaps]. Neither bears on the curve.
+	ArrivalsAssumed int `json:"arrivals_assumed,omitempty"`
+	OutputsUnknown  int `json:"outputs_unknown,omitempty"`
+
 	BlockTokens int    `json:"block_tokens,omitempty"` // 0: the file leaves it open
 	LastBlock   string `json:"last_block,omitempty"`
 	Model       string `json:"model,omitempty"`
@@ -140,6 +145,7 @@ func Measure(r *trace.Reader, settings Settings) (*Report, error) {
 		report.OutputTokens += int64(request.OutputTokens)
 	}
 	report.Sessions = r.Sessions()
+	report.ArrivalsAssumed, report.OutputsUnknown = r.Gaps().Arrivals, r.Gaps().Outputs
 	if err := report.setSizes(r.Layout(), settings); err != nil {
 		return nil, err
 	}

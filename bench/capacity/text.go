@@ -29,7 +29,14 @@ func (r *Report) header(b *strings.Builder, name string) {
 	if r.Sessions > 0 {
 		fmt.Fprintf(t, " in %d sessions", r.Sessions)
 	}
-	fmt.Fprintf(t, "\ntokens\t%d in, %d out\n", r.InputTokens, r.OutputTokens)
+	fmt.Fprintf(t, "\ntokens\t%d in, %d out", r.InputTokens, r.OutputTokens)
+	if r.OutputsUnknown > 0 {
+		fmt.Fprintf(t, " (not told by %d requests)", r.OutputsUnknown)
+	}
+	if r.ArrivalsAssumed > 0 {
+		fmt.Fprintf(t, "\narrivals\tnot told by %d requests: taken in the order of the file", r.ArrivalsAssumed)
+	}
+	fmt.Fprintln(t)
 	fmt.Fprintf(t, "block references\t%d\n", r.BlockReferences)
 	fmt.Fprintf(t, "unique blocks\t%d\n", r.UniqueBlocks)
 	switch {

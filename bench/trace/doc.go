@@ -4,7 +4,9 @@
 // A [Reader] recognises the format by the first line:
 //
 //   - Mooncake JSONL, one request a line: timestamp (ms), input_length,
-//     output_length, hash_ids, and perhaps session_id;
+//     output_length, hash_ids, and perhaps session_id. AIPerf and Dynamo may have a
+//     delay (ms) after the turn before in place of the timestamp, and no
+//     output_length;
 //   - Qwen-Bailian JSONL, the same with chat_id and parent_chat_id, and
 //     timestamps in seconds;
 //   - the run-length form: {"s":session,"a":agent,"t":ms,"in":n,"out":n,
@@ -25,6 +27,10 @@
 // block; other files list floor(input/block). None of the JSONL forms names the
 // block size. The reader compares every line's number of ids with both readings
 // and reports what fits all of them ([Reader.Layout]).
+//
+// A Mooncake line without timestamp arrives its delay after the turn before of its
+// session, or after the line before; one without output_length has an answer of unknown
+// length. Each such [Request] says so, and [Reader.Gaps] counts them.
 //
 // # What is an error
 //

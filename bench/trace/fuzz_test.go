@@ -20,6 +20,9 @@ func checkAnyInput(t *testing.T, text []byte) {
 	for _, request := range requests {
 		require.GreaterOrEqual(t, request.InputTokens, 0)
 		require.GreaterOrEqual(t, request.OutputTokens, 0)
+		if request.Arrival < 0 && r.Format() != Azure {
+			t.Fatalf("an arrival at %v", request.Arrival)
+		}
 		require.LessOrEqual(t, len(request.Blocks), min(request.InputTokens, MaxBlocks))
 		for _, block := range request.Blocks { // millions of them, of a line of fifty bytes
 			if block > next {
@@ -43,7 +46,7 @@ func fuzzFormat(f *testing.F, seeds ...string) {
 }
 
 func FuzzMooncake(f *testing.F) {
-	fuzzFormat(f, goodPlain,
+	fuzzFormat(f, goodPlain, goodTurns,
 		`{"timestamp":1e3,"session_id":"x","hash_id_scope":"local","input_length":17,"output_length":0,"hash_ids":[4294967296,4294967295]}`,
 		`{"timestamp":0,"input_length":-1,"output_length":1e308,"hash_ids":[[1],null,1.5]}`)
 }

@@ -12,10 +12,12 @@ type plain struct {
 	scope  Scope
 	line   plainLine
 	chats  map[int64]int // Qwen: session that a chat belongs to
+	clock  clock         // Mooncake
 }
 
 type plainLine struct {
 	Timestamp *float64        `json:"timestamp"`
+	Delay     *float64        `json:"delay"`
 	Input     *int64          `json:"input_length"`
 	Output    *int64          `json:"output_length"`
 	Session   json.RawMessage `json:"session_id"`
@@ -40,24 +42,23 @@ func (p *plain) next(r *Reader) error {
 	}
 	q := &r.request
 	q.Line = r.lines.number
-	unit := time.Millisecond
-	if p.format == Qwen {
-		unit = time.Second
+	if q.Session, err = p.session(r); err != nil {
+		return err
 	}
-	if q.Arrival, err = arrival("timestamp", p.line.Timestamp, unit); err != nil {
+	if err := p.setTime(q); err != nil {
 		return err
 	}
 	if q.InputTokens, err = tokens("input_length", p.line.Input); err != nil {
 		return err
 	}
-	if q.OutputTokens, err = tokens("output_length", p.line.Output); err != nil {
+	// AIPerf leaves out the length of an answer that the engine is to end itself.
+	if q.OutputUnknown = p.format == Mooncake && p.line.Output == nil; q.OutputUnknown {
+		q.OutputTokens = 0
+	} else if q.OutputTokens, err = tokens("output_length", p.line.Output); err != nil {
 		return err
 	}
 	if !p.line.IDs.present {
 		return missing("hash_ids")
-	}
-	if q.Session, err = p.session(r); err != nil {
-		return err
 	}
 	local, err := isLocal(p.scope, p.line.Scope, false)
 	if err != nil {
@@ -68,6 +69,29 @@ func (p *plain) next(r *Reader) error {
 		return err
 	}
 	return r.setIDs(scope, p.line.IDs.ids)
+}
+
+// setTime sets the request's arrival.
+func (p *plain) setTime(q *Request) (err error) {
+	if p.format == Qwen {
+		q.Arrival, err = arrival("timestamp", p.line.Timestamp, time.Second)
+		return err
+	}
+	delay := time.Duration(0)
+	if p.line.Delay != nil {
+		if delay, err = arrival("delay", p.line.Delay, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if q.ArrivalAssumed = p.line.Timestamp == nil; q.ArrivalAssumed {
+		q.Arrival, err = p.clock.after(q.Session, delay)
+	} else {
+		q.Arrival, err = arrival("timestamp", p.line.Timestamp, time.Millisecond)
+	}
+	if err == nil {
+		p.clock.set(q.Session, q.Arrival)
+	}
+	return err
 }
 
 // session finds the line's session. In the Qwen form a request is a chat, and a

@@ -36,6 +36,7 @@ type Reader struct {
 	sessions map[string]int
 	source   source
 	request  Request
+	gaps     Gaps
 	closer   io.Closer
 	failed   error
 }
@@ -138,6 +139,12 @@ func (r *Reader) All() iter.Seq2[*Request, error] {
 				}
 				return
 			}
+			if r.request.ArrivalAssumed {
+				r.gaps.Arrivals++
+			}
+			if r.request.OutputUnknown {
+				r.gaps.Outputs++
+			}
 			if !yield(&r.request, nil) {
 				return
 			}
@@ -151,6 +158,9 @@ func (r *Reader) Format() Format { return r.format }
 // Layout is how the requests read so far cut prompts into blocks. Ask after the
 // last one: a single short line fits many sizes.
 func (r *Reader) Layout() Layout { return r.layouts.layout() }
+
+// Gaps counts what the requests so far did not tell.
+func (r *Reader) Gaps() Gaps { return r.gaps }
 
 // UniqueBlocks is the number of different blocks so far.
 func (r *Reader) UniqueBlocks() int { return int(r.ids.unique) }

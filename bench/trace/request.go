@@ -11,12 +11,28 @@ type Request struct {
 	InputTokens  int           // length of the prompt
 	OutputTokens int           // length of the answer
 
+	// ArrivalAssumed: the line has no time. Arrival is the time of the turn before of
+	// its session, or else of the line before, plus the line's delay if it has one. How
+	// long the answer before took is not in it.
+	ArrivalAssumed bool
+
+	// OutputUnknown: the line does not tell the length of the answer, and OutputTokens
+	// is 0.
+	OutputUnknown bool
+
 	// Blocks are the prompt's blocks in prefix order, as numbers from 0 in
 	// order of first appearance in the trace: equal numbers mean equal content
 	// after an equal prefix. The last block may be partial; see [Layout].
 	//
 	// The slice is the reader's own, and valid until the next request.
 	Blocks []uint32
+}
+
+// Gaps counts the requests of which a trace does not tell something. Neither bears on
+// which blocks hit when the requests are replayed in the order of the file.
+type Gaps struct {
+	Arrivals int // those with ArrivalAssumed
+	Outputs  int // those with OutputUnknown
 }
 
 // Format is the form of a trace file.

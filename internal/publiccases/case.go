@@ -40,7 +40,7 @@ func (c publicCase) nameOf(t test) string {
 
 // publicCases are all of them, by number.
 func publicCases() []publicCase {
-	all := slices.Concat(capturedCases, idCases, conversationCases, storeCases, keyCases)
+	all := slices.Concat(capturedCases, idCases, conversationCases, storeCases, keyCases, modelCases)
 	slices.SortStableFunc(all, func(a, b publicCase) int { return cmp.Compare(a.id, b.id) })
 	return all
 }

@@ -83,8 +83,7 @@ var miniMax = `{
 	"attn_type_list": ` + repeat(62, "1") + `
 }`
 
-// configs has a minimal file for each known model that a file can be written for from
-// published numbers.
+// configs has a minimal file for each known model.
 var configs = map[string]string{
 	"Mixtral-8x7B":       mixtral(32, 4096, 32),
 	"gpt-oss-20b":        gptOSS(24, 32),
@@ -104,4 +103,5 @@ var configs = map[string]string{
 	"Qwen3-235B-A22B":    qwen3(94),
 	"Qwen3-Next-80B-A3B": qwen3Next,
 	"Kimi-K2":            deepseek(61, 1, 384, 8),
+	"Nemotron-3-Super":   nemotron(superPattern, 512, 22),
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+
 	"github.com/auxoutput/auxoutput/routing"
 )
 
@@ -16,9 +18,19 @@ type Model struct {
 	Experts   int    // routed experts a router chooses from; shared ones are not counted
 	TopK      int    // experts chosen per token and layer
 
-	// ItemBytes is the width of the model's own dtype: 2 for bfloat16. The KV cache
-	// has the same, unless the engine is told otherwise. 0 if it is not known.
+	// Dense lists the layers without a router, ascending and counted from 0. They are
+	// Layers - MoELayers in number.
+	Dense []int
+
+	// ItemBytes is the width of the model's own dtype: 2 for bfloat16. 0 if it is not
+	// known.
 	ItemBytes int
+
+	// KVItemBytes is the width of a value in the KV cache of an engine that is not
+	// told another one (vLLM's --kv-cache-dtype auto): 1 if the checkpoint has its cache
+	// in 8-bit floats, else ItemBytes. 0 if it is not known, or the checkpoint
+	// quantises its cache in a way not known here.
+	KVItemBytes int
 
 	Attention Attention
 }
@@ -31,6 +43,31 @@ func (m Model) Profile(allLayers bool) (routing.Profile, error) {
 		return routing.NewProfile(m.Layers, m.TopK, m.Experts)
 	}
 	return routing.NewProfile(m.MoELayers, m.TopK, m.Experts)
+}
+
+// LayerMap relates rows of the MoE layers only to rows of all hidden layers. A model
+// whose Dense does not list every layer without a router is an [auxerrors.ConfigError].
+func (m Model) LayerMap() (routing.LayerMap, error) {
+	switch {
+	case m.Layers > MaxLayers:
+		return routing.LayerMap{}, tooLarge("layers", m.Layers, MaxLayers)
+	case m.MoELayers < 1:
+		return routing.LayerMap{}, tooSmall("MoE layers", m.MoELayers, 1)
+	case len(m.Dense) != m.Layers-m.MoELayers:
+		return routing.LayerMap{}, contradiction("dense layers", len(m.Dense), fmt.Sprintf("the %d without a router", m.Layers-m.MoELayers))
+	}
+	moe, dense := make([]int, 0, m.MoELayers), m.Dense
+	for layer := range m.Layers {
+		if len(dense) > 0 && dense[0] == layer {
+			dense = dense[1:]
+			continue
+		}
+		moe = append(moe, layer)
+	}
+	if len(dense) > 0 {
+		return routing.LayerMap{}, contradiction("dense layers", dense[0], fmt.Sprintf("ascending layers from 0 to %d", m.Layers-1))
+	}
+	return routing.NewLayerMap(m.Layers, moe)
 }
 
 // WideRowBytes is one token's row as SGLang returns it: int32, all hidden layers.

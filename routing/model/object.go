@@ -30,7 +30,7 @@ func readObject(what, place string, data []byte) (object, error) {
 		}
 		return place + shorten([]byte(name))
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder := json.NewDecoder(bytes.NewReader(onlyJSON(data)))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return o, malformed(what, strconv.Quote(shorten(data)), "a JSON object")
 	}
@@ -47,7 +47,8 @@ func readObject(what, place string, data []byte) (object, error) {
 		if _, twice := o.fields[name]; twice {
 			return o, contradiction(field(name), "given twice", "each field once")
 		}
-		o.fields[name] = value
+		end := decoder.InputOffset()
+		o.fields[name] = data[end-int64(len(value)) : end] // as it is written
 	}
 	if _, err := decoder.Token(); err != nil {
 		return o, malformed(what, err, "a JSON object")
@@ -76,6 +77,16 @@ func (o object) own(name string) json.RawMessage {
 		return value
 	}
 	return nil
+}
+
+// inner is an object in a field; given is false if it is absent.
+func (o object) inner(name string) (inner object, given bool, err error) {
+	value := o.own(name)
+	if value == nil {
+		return object{}, false, nil
+	}
+	inner, err = readObject(o.place+name, o.place+name+".", value)
+	return inner, err == nil, err
 }
 
 func orAbsent(value json.RawMessage) string {

@@ -28,19 +28,24 @@ var dtypeBytes = map[string]int{
 // contradict each other are an [auxerrors.ConfigError] that names the field. Its
 // Reason is [ErrUnknown] if the file places its routers in a way that is not known
 // here. If only its attention is not known, the model is good for rows, and
-// [Model.KVBytesPerToken] reports the error. Infinity and NaN, which Python writes into
-// some files, are no JSON: they count as damage.
+// [Model.KVBytesPerToken] reports the error; if only the width of cached values is not,
+// KVItemBytes is 0.
+//
+// Infinity, -Infinity and NaN are no JSON, but Python writes them. They are accepted in
+// fields that nothing here depends on, and damage in the others.
 func Parse(configJSON []byte) (Model, error) {
 	top, err := readObject("config.json", "", configJSON)
 	if err != nil {
 		return Model{}, err
 	}
-	text := top
-	if inner := top.own("text_config"); inner != nil {
-		if text, err = readObject("text_config", "text_config.", inner); err != nil {
-			return Model{}, err
-		}
+	text, nested, err := top.inner("text_config")
+	switch {
+	case err != nil:
+		return Model{}, err
+	case nested:
 		text.outer = &top
+	default:
+		text = top
 	}
 	m := Model{}
 	if m.Name, err = top.text("model_type"); err != nil {
@@ -60,10 +65,14 @@ func Parse(configJSON []byte) (Model, error) {
 		return Model{}, contradiction(text.place+name, topK, fmt.Sprintf("at most the %d experts", m.Experts))
 	}
 	m.TopK = topK
-	if m.MoELayers, err = text.moeLayers(m.Layers); err != nil {
+	if m.Dense, err = text.denseLayers(m.Layers); err != nil {
 		return Model{}, err
 	}
+	m.MoELayers = m.Layers - len(m.Dense)
 	if m.ItemBytes, err = itemBytes(text, top); err != nil {
+		return Model{}, err
+	}
+	if m.KVItemBytes, err = kvItemBytes(text, top, m.ItemBytes); err != nil {
 		return Model{}, err
 	}
 	if m.Attention, err = text.attention(m.Layers); err != nil {

@@ -12,13 +12,8 @@ import (
 
 func TestAConfigurationGivesWhatIsKnownByName(t *testing.T) {
 	for _, want := range model.All() {
-		config, ok := configs[want.Name]
-		if !ok {
-			require.Equal(t, "Nemotron-3-Super", want.Name, "its pattern of layers is not published with its numbers")
-			continue
-		}
 		t.Run(want.Name, func(t *testing.T) {
-			got, err := model.Parse([]byte(config))
+			got, err := model.Parse([]byte(configs[want.Name]))
 			require.NoError(t, err)
 			require.NotEmpty(t, got.Name)
 			got.Name = want.Name
@@ -65,6 +60,12 @@ func TestRoutersAreCountedByTheFamilysRule(t *testing.T) {
 		{"a dense layer between the steps counts once", `"decoder_sparse_step": 2, "mlp_only_layers": [0, 1]`, 5},
 		{"layers by name", `"mlp_layer_types": ` + repeat(12, `"dense"`, `"sparse"`, `"sparse"`), 8},
 		{"a pattern of letters", `"hybrid_override_pattern": "MEME*EMEM-ME"`, 5},
+		{"a pattern of names", `"layers_block_type": ` + repeat(12, `"mamba"`, `"moe"`, `"attention"`, `"mlp"`), 3},
+		{"the first layers are dense, by another name", `"num_dense_layers": 3`, 9},
+		{"both names alike", `"num_dense_layers": 3, "first_k_dense_replace": 3`, 9},
+		{"every second layer, counted from 1, by another name", `"interleave_moe_layer_step": 2`, 6},
+		{"layers by number", `"moe_layers": [0, 5, 11, 5]`, 3},
+		{"layers by number and by name", `"moe_layers": [1, 3, 5, 7, 9, 11], "mlp_layer_types": ` + repeat(12, `"dense"`, `"sparse"`), 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := model.Parse([]byte(small(c.fields)))
@@ -91,6 +92,15 @@ func TestCachesAreCountedByTheFamilysRule(t *testing.T) {
 		{"an interval and layers by name", `"full_attention_interval": 2, "layer_types": ` + repeat(12, `"linear_attention"`, `"full_attention"`), 6, 0, 6, ""},
 		{"a list of bits", `"attn_type_list": ` + repeat(12, "0", "0", "1"), 4, 0, 8, ""},
 		{"a pattern of letters", `"hybrid_override_pattern": "MEME*EMEM-ME"`, 1, 0, 5, ""},
+		{"a pattern of names", `"layers_block_type": ` + repeat(12, `"mamba"`, `"moe"`, `"attention"`, `"moe"`), 3, 0, 3, ""},
+		{"an interval of full layers among windows", `"sliding_window": 8, "global_attn_every_n_layers": 5`, 2, 10, 0, ""},
+		{"groups and a tail", `"layer_group_size": 5`, 4, 0, 8, ""},
+		{"layers by number", `"full_attn_idxs": [0, 5, 5]`, 2, 0, 10, ""},
+		{"convolutions", `"layer_types": ` + repeat(12, `"conv"`, `"full_attention"`), 6, 0, 6, ""},
+		{"a kind that is not known", `"layer_types": ` + repeat(12, `"full_attention"`, `"hybrid"`), 0, 0, 0, "layer_types"},
+		{"a kind that is not known, and an interval", `"full_attention_interval": 4, "layer_types": ` + repeat(12, `"hybrid"`), 0, 0, 0, "layer_types"},
+		{"windows in a pattern", `"sliding_window": 8, "sliding_window_pattern": "LLLG"`, 0, 0, 0, "sliding_window_pattern"},
+		{"states in layers that are not told", `"linear_num_value_heads": 32`, 0, 0, 0, "linear_num_value_heads"},
 		{"heads that differ between layers", `"hybrid_layer_pattern": [0]`, 0, 0, 0, "hybrid_layer_pattern"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

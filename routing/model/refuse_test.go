@@ -78,6 +78,23 @@ func TestBadConfigurationsAreErrorsThatNameTheField(t *testing.T) {
 		{"a pattern of other letters", small(`"hybrid_override_pattern": "MEMEMEMEMEM?"`), "hybrid_override_pattern", model.ErrMalformed},
 		{"a pattern without experts", small(`"hybrid_override_pattern": "M*M*M*M*M*M-"`), "hybrid_override_pattern", auxerrors.ErrMismatch},
 		{"a pattern that is no text", small(`"hybrid_override_pattern": 7`), "hybrid_override_pattern", model.ErrMalformed},
+		{"names for too few layers", small(`"layers_block_type": ["moe"]`), "layers_block_type", auxerrors.ErrMismatch},
+		{"names that are not known", small(`"layers_block_type": ` + repeat(12, `"moe"`, `"hybrid"`)), "layers_block_type", model.ErrUnknown},
+		{"names without experts", small(`"layers_block_type": ` + repeat(12, `"mamba"`, `"attention"`)), "layers_block_type", model.ErrUnknown},
+		{"names that are no list", small(`"layers_block_type": "moe"`), "layers_block_type", model.ErrMalformed},
+		{"names and letters that disagree", small(`"hybrid_override_pattern": "MEMEMEMEMEM*", "layers_block_type": ` + repeat(12, `"moe"`, `"mamba"`)), "layers_block_type", auxerrors.ErrMismatch},
+		{"more first dense layers than layers", small(`"num_dense_layers": 13`), "num_dense_layers", auxerrors.ErrTooLarge},
+		{"first dense layers as a list", small(`"num_dense_layers": [0]`), "num_dense_layers", model.ErrMalformed},
+		{"only first dense layers", small(`"num_dense_layers": 12`), "num_dense_layers", auxerrors.ErrMismatch},
+		{"first dense layers that disagree", small(`"num_dense_layers": 1, "first_k_dense_replace": 2`), "num_dense_layers", auxerrors.ErrMismatch},
+		{"an interleaving of zero", small(`"interleave_moe_layer_step": 0`), "interleave_moe_layer_step", auxerrors.ErrTooSmall},
+		{"an interleaving beyond the layers", small(`"interleave_moe_layer_step": 13`), "interleave_moe_layer_step", auxerrors.ErrMismatch},
+		{"routers beyond the last layer", small(`"moe_layers": [12]`), "moe_layers", auxerrors.ErrOutOfRange},
+		{"routers in half a layer", small(`"moe_layers": [1.5]`), "moe_layers", model.ErrMalformed},
+		{"routers in no layer", small(`"moe_layers": []`), "moe_layers", auxerrors.ErrMismatch},
+		{"routers in a text", small(`"moe_layers": "1,2"`), "moe_layers", model.ErrMalformed},
+		{"experts that differ between layers", small(`"block_configs": []`), "block_configs", model.ErrUnknown},
+		{"as many routers in other layers", small(`"interleave_moe_layer_step": 2, "moe_layer_freq": 2`), "interleave_moe_layer_step", auxerrors.ErrMismatch},
 		{"routers placed in an unknown way", small(`"expert_layer_period": 2`), "expert_layer_period", model.ErrUnknown},
 
 		{"no KV heads", `{"num_hidden_layers": 12, ` + full + `"head_dim": 8}`, "num_key_value_heads", model.ErrMissing},
@@ -90,8 +107,16 @@ func TestBadConfigurationsAreErrorsThatNameTheField(t *testing.T) {
 		{"a negative latent", small(`"kv_lora_rank": -512`), "kv_lora_rank", auxerrors.ErrTooSmall},
 		{"an interval of zero", small(`"full_attention_interval": 0`), "full_attention_interval", auxerrors.ErrTooSmall},
 		{"an interval beyond the layers", small(`"full_attention_interval": 13`), "full_attention_interval", auxerrors.ErrMismatch},
-		{"states in layers that are not told", small(`"linear_num_value_heads": 32`), "layer_types", model.ErrMissing},
-		{"attention that is none", small(`"layer_types": ` + repeat(12, `"conv"`)), "layer_types", model.ErrUnknown},
+		{"no attention at all", small(`"layer_types": ` + repeat(12, `"conv"`)), "layer_types", auxerrors.ErrMismatch},
+		{"attention that is no name", small(`"layer_types": ` + repeat(12, "7")), "layer_types", model.ErrMalformed},
+		{"a kind that is not known and a bad interval", small(`"full_attention_interval": 0, "layer_types": ` + repeat(12, `"hybrid"`)), "full_attention_interval", auxerrors.ErrTooSmall},
+		{"layers of attention beyond the last", small(`"full_attn_idxs": [12]`), "full_attn_idxs", auxerrors.ErrOutOfRange},
+		{"layers of attention that are no list", small(`"full_attn_idxs": 7`), "full_attn_idxs", model.ErrMalformed},
+		{"no layers of attention", small(`"full_attn_idxs": []`), "full_attn_idxs", auxerrors.ErrMismatch},
+		{"groups of nothing", small(`"layer_group_size": 0`), "layer_group_size", auxerrors.ErrTooSmall},
+		{"groups beyond an int64", small(`"layer_group_size": 99999999999999999999`), "layer_group_size", auxerrors.ErrTooLarge},
+		{"groups as text", small(`"layer_group_size": "4"`), "layer_group_size", model.ErrMalformed},
+		{"a global interval of zero", small(`"global_attn_every_n_layers": 0`), "global_attn_every_n_layers", auxerrors.ErrTooSmall},
 		{"attention in too few layers", small(`"layer_types": ["full_attention"]`), "layer_types", auxerrors.ErrMismatch},
 		{"attention of bits beyond 1", small(`"attn_type_list": ` + repeat(12, "2")), "attn_type_list", auxerrors.ErrTooLarge},
 		{"bits for too few layers", small(`"attn_type_list": [1]`), "attn_type_list", auxerrors.ErrMismatch},
@@ -193,6 +218,13 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(config))
 	}
 	f.Add([]byte(small(`"hybrid_override_pattern": "MEME*EMEM-ME"`)))
+	for _, config := range []string{
+		ling(42, 6, 2, 512), glm52("deepseek_sparse_attention"), kimi25(eightBitCache), llama4(2, 128, ""), lfm2(lfm2Kinds),
+		afmoe(""), miniMaxM3, mimoV2, gemma4, laguna, blockNamed(nanoPattern, 128, 6),
+		small(`"a": [NaN, -Infinity], "moe_layers": [1, 2], "full_attn_idxs": [3]`),
+	} {
+		f.Add([]byte(config))
+	}
 	f.Add([]byte(small(`"decoder_sparse_step": 2, "mlp_only_layers": [0, 1], "sliding_window": 4`)))
 	f.Fuzz(func(t *testing.T, config []byte) {
 		m, err := model.Parse(config)
@@ -205,6 +237,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if m.MoELayers < 1 || m.MoELayers > m.Layers {
 			t.Fatalf("%d MoE layers of %d", m.MoELayers, m.Layers)
+		}
+		if m.KVItemBytes < 0 || m.KVItemBytes > 4 {
+			t.Fatalf("%d bytes a cached value", m.KVItemBytes)
+		}
+		if layers, err := m.LayerMap(); err != nil || len(layers.MoE) != m.MoELayers || layers.All != m.Layers {
+			t.Fatalf("no map of layers: %v", err)
 		}
 		for _, all := range []bool{false, true} {
 			if _, err := m.Profile(all); err != nil {
