@@ -36,7 +36,7 @@ func newLoad(t testing.TB, sequences, stepTokens int, check connector.CheckLevel
 	require.NoError(t, err)
 	s, err := store.New(store.Options{MaxBytes: int64(loadSlots * blockBytes), BlockBytes: blockBytes})
 	require.NoError(t, err)
-	w, err := connector.NewWorker(s, connector.Options{
+	w, err := connector.NewWorker(s, connector.Options{Checked: checked,
 		Profile: qwen, BlockTokens: qwenBlock, MaxSequences: sequences, MaxStepTokens: stepTokens, MaxInFlight: 2, Check: check,
 	})
 	require.NoError(t, err)

@@ -122,7 +122,7 @@ func TestModesAreReadAsTheyAreWritten(t *testing.T) {
 	_, err := connector.ParseMode("open")
 	require.ErrorIs(t, err, auxerrors.ErrMismatch)
 	require.Equal(t, "Mode(9)", connector.Mode(9).String())
-	_, err = connector.NewScheduler(connector.SchedulerOptions{Mode: 9})
+	_, err = connector.NewScheduler(connector.SchedulerOptions{Checked: checked, Mode: 9})
 	require.ErrorIs(t, err, auxerrors.ErrOutOfRange)
 }
 

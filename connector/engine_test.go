@@ -145,13 +145,13 @@ func newEngine(t require.TestingT, cfg engineConfig, pick choices) *engine {
 		e.writer, err = store.NewWriter(e.store, 2*cfg.most)
 		require.NoError(t, err)
 	}
-	e.worker, err = connector.NewWorker(e.store, connector.Options{
+	e.worker, err = connector.NewWorker(e.store, connector.Options{Checked: checked,
 		Mode: cfg.mode, Profile: profile, BlockTokens: cfg.block, Check: cfg.check,
 		HashesPerKVBlock: e.cache.Config().SchedulerTokens / cfg.block,
 		MaxSequences:     cfg.most, MaxStepTokens: cfg.budget, MaxInFlight: cfg.lag + 1, Writer: e.writer,
 	})
 	require.NoError(t, err)
-	e.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{Mode: cfg.mode, KVBlocks: cfg.kvBlocks, HashesPerBlock: cfg.coarse})
+	e.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{Checked: checked, Mode: cfg.mode, KVBlocks: cfg.kvBlocks, HashesPerBlock: cfg.coarse})
 	require.NoError(t, err)
 	return e
 }

@@ -36,14 +36,14 @@ func Example() {
 		panic(err)
 	}
 	defer rows.Close()
-	worker, err := connector.NewWorker(rows, connector.Options{
+	worker, err := connector.NewWorker(rows, connector.Options{Checked: checked,
 		Profile: profile, BlockTokens: blockTokens, MaxSequences: 4, MaxStepTokens: 64, MaxInFlight: 1,
 	})
 	if err != nil {
 		panic(err)
 	}
 	defer worker.Close()
-	scheduler, err := connector.NewScheduler(connector.SchedulerOptions{KVBlocks: 100})
+	scheduler, err := connector.NewScheduler(connector.SchedulerOptions{Checked: checked, KVBlocks: 100})
 	if err != nil {
 		panic(err)
 	}
@@ -111,7 +111,7 @@ func ExampleGate() {
 		panic(err)
 	}
 	defer rows.Close()
-	worker, err := connector.NewWorker(rows, connector.Options{
+	worker, err := connector.NewWorker(rows, connector.Options{Checked: checked,
 		Mode: connector.RowGated, Profile: routing.Profile{Layers: 1, TopK: 1, Experts: 256},
 		BlockTokens: 4, MaxSequences: 4, MaxStepTokens: 64, MaxInFlight: 1,
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/connector"
+	"github.com/auxoutput/auxoutput/connector/guard"
 	"github.com/auxoutput/auxoutput/routing"
 	"github.com/auxoutput/auxoutput/store"
 )
@@ -18,6 +19,15 @@ import (
 var letters = routing.Profile{Layers: 1, TopK: 1, Experts: 256}
 
 const four = 4
+
+// checked is the set-up of a single rank, with which nothing is wrong.
+var checked = func() guard.Checked {
+	c, err := guard.Check(guard.SingleRank())
+	if err != nil {
+		panic(err)
+	}
+	return c
+}()
 
 // hashesOf makes a hash for each name.
 func hashesOf(names ...string) []blockhash.Hash {
@@ -42,7 +52,7 @@ type bench struct {
 }
 
 func options() connector.Options {
-	return connector.Options{Profile: letters, BlockTokens: four, MaxSequences: 4, MaxStepTokens: 16, MaxInFlight: 2}
+	return connector.Options{Checked: checked, Profile: letters, BlockTokens: four, MaxSequences: 4, MaxStepTokens: 16, MaxInFlight: 2}
 }
 
 func newBench(t testing.TB, slots int, change ...func(*connector.Options)) *bench {

@@ -44,7 +44,7 @@ func wideBatch(first, second []byte, at int) connector.Batch {
 }
 
 func newWide(t testing.TB, change ...func(*connector.Options)) *bench {
-	o := connector.Options{Profile: wide, BlockTokens: four, MaxSequences: 4, MaxStepTokens: 256, MaxInFlight: 2, Check: connector.CheckAll}
+	o := connector.Options{Checked: checked, Profile: wide, BlockTokens: four, MaxSequences: 4, MaxStepTokens: 256, MaxInFlight: 2, Check: connector.CheckAll}
 	return benchFor(t, 64, o, change...)
 }
 
@@ -201,13 +201,13 @@ func TestRowsThatRepeatOverManyDecodeStepsAreFound(t *testing.T) {
 
 func TestAnExemptLayerThatIsNoneIsRefused(t *testing.T) {
 	for _, exempt := range [][]int{{20}, {-1}, {3, 3}} {
-		_, err := connector.NewWorker(newWide(t).store, connector.Options{Profile: wide, BlockTokens: four, MaxSequences: 1, MaxStepTokens: 4, MaxInFlight: 1, Exempt: exempt})
+		_, err := connector.NewWorker(newWide(t).store, connector.Options{Checked: checked, Profile: wide, BlockTokens: four, MaxSequences: 1, MaxStepTokens: 4, MaxInFlight: 1, Exempt: exempt})
 		var config *auxerrors.ConfigError
 		require.ErrorAs(t, err, &config)
 	}
-	_, err := connector.NewWorker(newWide(t).store, connector.Options{Profile: wide, BlockTokens: four, MaxSequences: 1, MaxStepTokens: 4, MaxInFlight: 1, Check: 3})
+	_, err := connector.NewWorker(newWide(t).store, connector.Options{Checked: checked, Profile: wide, BlockTokens: four, MaxSequences: 1, MaxStepTokens: 4, MaxInFlight: 1, Check: 3})
 	require.ErrorIs(t, err, auxerrors.ErrOutOfRange)
-	_, err = connector.NewWorker(newWide(t).store, connector.Options{Profile: wide, BlockTokens: four, MaxSequences: 1, MaxStepTokens: 4, MaxInFlight: 3})
+	_, err = connector.NewWorker(newWide(t).store, connector.Options{Checked: checked, Profile: wide, BlockTokens: four, MaxSequences: 1, MaxStepTokens: 4, MaxInFlight: 3})
 	require.ErrorIs(t, err, auxerrors.ErrTooLarge, "three steps in flight are argued for nowhere")
 }
 

@@ -54,7 +54,7 @@ func prefill(id string, start, end int) connector.Batch {
 // newCase is a bench for such rows.
 func newCase(t testing.TB, slots, blockTokens int, change ...func(*connector.Options)) *bench {
 	t.Helper()
-	o := connector.Options{Profile: shape, BlockTokens: blockTokens, MaxSequences: 4, MaxStepTokens: 2048, MaxInFlight: 2}
+	o := connector.Options{Checked: checked, Profile: shape, BlockTokens: blockTokens, MaxSequences: 4, MaxStepTokens: 2048, MaxInFlight: 2}
 	return benchFor(t, slots, o, change...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/auxoutput/auxoutput/blockhash"
+	"github.com/auxoutput/auxoutput/connector/guard"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/store"
 )
@@ -35,9 +36,12 @@ type Request struct {
 	Blocks []int32
 }
 
-// SchedulerOptions describe a scheduler half. The zero value of everything but Mode
-// is fine in Reference mode.
+// SchedulerOptions describe a scheduler half. Checked is required, and KVBlocks in every
+// mode but Reference.
 type SchedulerOptions struct {
+	// Checked is the engine's set-up, as guard.Check let it pass.
+	Checked guard.Checked
+
 	Mode Mode
 
 	// KVBlocks is the size of the KV pool, the null block included: ids of KV
@@ -120,10 +124,15 @@ type growth struct {
 	keys []blockhash.Hash
 }
 
-// NewScheduler makes a scheduler half that knows no request, in generation 0. A mode
+// NewScheduler makes a scheduler half that knows no request, in generation 0. A set-up
+// that was not checked is guard.ErrNotChecked, one with capture off
+// guard.ErrCaptureOff. A mode
 // that is none, sizes below 0, and a pool without a block to use are an
 // errors.ConfigError.
 func NewScheduler(o SchedulerOptions) (*Scheduler, error) {
+	if err := o.Checked.Ready(); err != nil {
+		return nil, err
+	}
 	switch {
 	case o.Mode > Reference:
 		return nil, &auxerrors.ConfigError{Field: "mode", Value: o.Mode, Want: "one of the modes", Reason: auxerrors.ErrOutOfRange}

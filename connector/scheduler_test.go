@@ -20,7 +20,7 @@ type schedulerBench struct {
 // newScheduler is one over a pool of 64 KV blocks, of one hash block each.
 func newScheduler(t testing.TB, mode connector.Mode, change ...func(*connector.SchedulerOptions)) *schedulerBench {
 	t.Helper()
-	o := connector.SchedulerOptions{Mode: mode, KVBlocks: 64}
+	o := connector.SchedulerOptions{Checked: checked, Mode: mode, KVBlocks: 64}
 	for _, c := range change {
 		c(&o)
 	}

@@ -29,7 +29,7 @@ func TestRowsOfAnotherWidthAreRefusedUnlessTheBytesAgree(t *testing.T) {
 		require.NoError(t, err)
 		s, err := store.New(store.Options{MaxBytes: int64(16 * blockBytes), BlockBytes: blockBytes})
 		require.NoError(t, err)
-		w, err := connector.NewWorker(s, connector.Options{
+		w, err := connector.NewWorker(s, connector.Options{Checked: checked,
 			Profile: profile, BlockTokens: 16, MaxSequences: 1, MaxStepTokens: 200, MaxInFlight: 1, Check: connector.CheckOff,
 		})
 		require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestRowsOfAnotherWidthAreRefusedUnlessTheBytesAgree(t *testing.T) {
 // several.
 func TestPublicCase_PC_110_AStepInWiderItemsIsRefused(t *testing.T) {
 	profile := routing.Profile{Layers: 48, TopK: 8, Experts: 128}
-	b := benchFor(t, 4, connector.Options{Profile: profile, BlockTokens: 16, MaxSequences: 1, MaxStepTokens: 64, MaxInFlight: 1})
+	b := benchFor(t, 4, connector.Options{Checked: checked, Profile: profile, BlockTokens: 16, MaxSequences: 1, MaxStepTokens: 64, MaxInFlight: 1})
 	step := b.begin(starts(0, nil, "a"))
 	for _, itemBytes := range []int{4, 2} {
 		batch := connector.Batch{
@@ -97,7 +97,7 @@ func TestPublicCase_PC_110_AStepInWiderItemsIsRefused(t *testing.T) {
 // The worker's half of a case: a shared expert is one more column, with an id of its own.
 func TestPublicCase_PC_112_ASharedExpertAsOneMoreColumnIsRefused(t *testing.T) {
 	profile := routing.Profile{Layers: 43, TopK: 6, Experts: 384}
-	b := benchFor(t, 4, connector.Options{Profile: profile, BlockTokens: 16, MaxSequences: 1, MaxStepTokens: 64, MaxInFlight: 1, Check: connector.CheckAll})
+	b := benchFor(t, 4, connector.Options{Checked: checked, Profile: profile, BlockTokens: 16, MaxSequences: 1, MaxStepTokens: 64, MaxInFlight: 1, Check: connector.CheckAll})
 	step := b.begin(starts(0, nil, "a"))
 	captured := func(columns int) connector.Batch {
 		batch := connector.Batch{IDs: []string{"a"}, Starts: []int{0}, Bounds: []int{0, 48}, Sampled: []int{1}, Rejected: []int{0}, RowCount: 48}

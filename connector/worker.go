@@ -8,13 +8,19 @@ import (
 	"sync"
 
 	"github.com/auxoutput/auxoutput/blockhash"
+	"github.com/auxoutput/auxoutput/connector/guard"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/routing"
 	"github.com/auxoutput/auxoutput/store"
 )
 
-// Options describe a worker half. Only Writer and HashesPerKVBlock may be zero.
+// Options describe a worker half. Only Mode, HashesPerKVBlock, Writer and what says how
+// rows are checked may be zero.
 type Options struct {
+	// Checked is the engine's set-up, as guard.Check let it pass. Without it, and with
+	// capture off, there is no worker: see [Idle].
+	Checked guard.Checked
+
 	Mode        Mode
 	Profile     routing.Profile
 	BlockTokens int // tokens of a hash block
@@ -108,8 +114,9 @@ type begun struct {
 	holdings []*holding // what the gate holds for each scheduled request that is new
 }
 
-// NewWorker makes a worker half over a store, which stays the caller's. Options
-// that make no sense, or do not fit the store, are an errors.ConfigError.
+// NewWorker makes a worker half over a store, which stays the caller's. A set-up that
+// was not checked is guard.ErrNotChecked, one with capture off guard.ErrCaptureOff.
+// Options that make no sense, or do not fit the store, are an errors.ConfigError.
 func NewWorker(s *store.Store, o Options) (*Worker, error) {
 	blocks, err := o.check(s)
 	if err != nil {
@@ -146,6 +153,9 @@ func NewWorker(s *store.Store, o Options) (*Worker, error) {
 
 // check returns the size of the tail pool.
 func (o Options) check(s *store.Store) (blocks int, err error) {
+	if err := o.Checked.Ready(); err != nil {
+		return 0, err
+	}
 	blockBytes, err := o.Profile.BlockBytes(o.BlockTokens)
 	if err != nil {
 		return 0, err

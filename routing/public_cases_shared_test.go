@@ -51,7 +51,7 @@ func TestPublicCase_PC_112_ASharedExpertInTheTopKIsRefused(t *testing.T) {
 	}
 
 	// Without one, 48 rows of 7 are 56 whole rows of 6: the id tells, or else the count.
-	decoded, err := routing.DecodeRaw(fused(tokens, 384), routing.Uint16, 43, 6)
+	decoded, err := routing.DecodeRaw(fused(tokens, 384), routing.RawForm{DType: routing.Uint16, Layers: 43, TopK: 6, Rows: routing.AnyRows})
 	require.NoError(t, err)
 	_, err = decoded.Rows(p, 0)
 	var id *routing.IDError
@@ -61,7 +61,7 @@ func TestPublicCase_PC_112_ASharedExpertInTheTopKIsRefused(t *testing.T) {
 	_, err = decoded.Convert(p, 0)
 	require.ErrorIs(t, err, auxerrors.ErrOutOfRange)
 
-	decoded, err = routing.DecodeRaw(fused(tokens, 383), routing.Uint16, 43, 6)
+	decoded, err = routing.DecodeRaw(fused(tokens, 383), routing.RawForm{DType: routing.Uint16, Layers: 43, TopK: 6, Rows: routing.AnyRows})
 	require.NoError(t, err)
 	rows, err := decoded.Rows(p, 0)
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestPublicCase_PC_112_ASharedExpertInTheTopKIsRefused(t *testing.T) {
 	}
 
 	// A profile with room for the column does not make its id an expert.
-	decoded, err = routing.DecodeRaw(fused(tokens, 384), routing.Uint16, 43, 7)
+	decoded, err = routing.DecodeRaw(fused(tokens, 384), routing.RawForm{DType: routing.Uint16, Layers: 43, TopK: 7, Rows: routing.AnyRows})
 	require.NoError(t, err)
 	_, err = decoded.Rows(profile(t, 43, 7, 384), 0)
 	require.ErrorAs(t, err, &id)

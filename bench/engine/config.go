@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/auxoutput/auxoutput/connector"
+	"github.com/auxoutput/auxoutput/connector/guard"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/prefixcache"
 	"github.com/auxoutput/auxoutput/routing"
@@ -12,6 +13,10 @@ import (
 
 // Config says what engine is simulated.
 type Config struct {
+	// Checked is the set-up of the engine that is simulated. The zero value is that of a
+	// single rank.
+	Checked guard.Checked `json:"-"`
+
 	Profile    routing.Profile // shape of the rows
 	HashTokens int             // tokens of a hash block
 	KVTokens   int             // tokens of a KV block: a multiple of HashTokens; 0 means HashTokens
@@ -53,6 +58,12 @@ type Config struct {
 func (c Config) complete() (Config, error) {
 	if c.KVTokens == 0 {
 		c.KVTokens = c.HashTokens
+	}
+	if c.Checked == (guard.Checked{}) {
+		var err error
+		if c.Checked, err = guard.Check(guard.SingleRank()); err != nil {
+			return c, err
+		}
 	}
 	for _, field := range []struct {
 		name         string

@@ -75,7 +75,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{
-		Mode: cfg.Mode, KVBlocks: cfg.KVBlocks, HashesPerBlock: e.ratio(), Offload: e.offload.on(), Slots: cfg.Slots,
+		Checked: cfg.Checked, Mode: cfg.Mode, KVBlocks: cfg.KVBlocks, HashesPerBlock: e.ratio(), Offload: e.offload.on(), Slots: cfg.Slots,
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (e *Engine) start() (err error) {
 		inFlight = 2
 	}
 	e.worker, err = connector.NewWorker(e.store, connector.Options{
-		Mode: cfg.Mode, Profile: cfg.Profile, BlockTokens: cfg.HashTokens,
+		Checked: cfg.Checked, Mode: cfg.Mode, Profile: cfg.Profile, BlockTokens: cfg.HashTokens,
 		MaxSequences: cfg.Requests, MaxStepTokens: cfg.BatchTokens, MaxInFlight: inFlight,
 		HashesPerKVBlock: e.cache.Config().SchedulerTokens / cfg.HashTokens,
 		Check:            cfg.Check, Writer: e.writer,

@@ -56,3 +56,14 @@ type Setup struct {
 	SequenceParallel  bool
 	NaiveDataParallel bool
 }
+
+// SingleRank is the set-up of most engines: capture on, one rank of each kind, a MoE
+// model that generates with Model Runner V2 and prefix caching, and no KV connector. It
+// keeps the rules of every version but those that Model Runner V1 stands for. State in
+// it what is different.
+func SingleRank() Setup {
+	return Setup{
+		Capture: true, ModelRunner: 2, Runner: Generate, MoE: true, PrefixCaching: true,
+		PipelineParallel: 1, DecodeContextParallel: 1, PrefillContextParallel: 1,
+	}
+}

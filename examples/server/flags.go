@@ -181,6 +181,7 @@ func (s *settings) plan() (plan, error) {
 		return plan{}, &auxerrors.ConfigError{Field: "max_bytes", Value: budget, Want: fmt.Sprintf("at most %d blocks of %d bytes", store.MaxSlots, blockBytes), Reason: auxerrors.ErrTooLarge}
 	}
 	return plan{checked, &profile, engine.Config{
+		Checked: checked, TokensOnly: true, // so that a client can check the rows it gets
 		Profile: profile, HashTokens: s.blockTokens, KVBlocks: s.kvBlocks, Mode: mode,
 		Slots: int(slots), Requests: s.requests, BatchTokens: 2048, Lag: true,
 	}}, nil

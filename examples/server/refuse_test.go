@@ -126,7 +126,7 @@ func TestAnAddressThatIsTakenIsNoUsageError(t *testing.T) {
 
 // TestARequestThatAloneExceedsTheStoreIsRefused has a store of three blocks.
 func TestARequestThatAloneExceedsTheStoreIsRefused(t *testing.T) {
-	for _, mode := range []string{"row-gated", "linked"} {
+	for _, mode := range []string{"fail-closed", "row-gated", "linked"} {
 		t.Run(mode, func(t *testing.T) {
 			r := start(t, "-mode", mode, "--aux-output-config", `{"enable_return_routed_experts": true, "max_bytes": 20000}`)
 			for range 2 {

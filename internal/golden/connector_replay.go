@@ -8,6 +8,7 @@ import (
 
 	"github.com/auxoutput/auxoutput/blockhash"
 	"github.com/auxoutput/auxoutput/connector"
+	"github.com/auxoutput/auxoutput/connector/guard"
 	"github.com/auxoutput/auxoutput/routing"
 	"github.com/auxoutput/auxoutput/store"
 )
@@ -59,7 +60,11 @@ func newConnectorReplay(trace connectorTrace, mode connector.Mode) (*connectorRe
 	if trace.Profile.Block > 0 {
 		perKVBlock = max(1, min(trace.KVBlock/trace.Profile.Block, 1<<10))
 	}
-	r.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{Mode: mode, KVBlocks: mostKVBlocks, HashesPerBlock: perKVBlock})
+	checked, err := guard.Check(guard.SingleRank())
+	if err != nil {
+		return nil, err
+	}
+	r.scheduler, err = connector.NewScheduler(connector.SchedulerOptions{Checked: checked, Mode: mode, KVBlocks: mostKVBlocks, HashesPerBlock: perKVBlock})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +101,7 @@ func newConnectorReplay(trace connectorTrace, mode connector.Mode) (*connectorRe
 		return nil, err
 	}
 	r.worker, err = connector.NewWorker(r.store, connector.Options{
-		Mode: mode, Profile: r.profile, BlockTokens: trace.Profile.Block,
+		Checked: checked, Mode: mode, Profile: r.profile, BlockTokens: trace.Profile.Block,
 		MaxSequences: trace.Sequences, MaxStepTokens: trace.StepTokens, MaxInFlight: trace.InFlight,
 		Check: connector.CheckOff, // recorded rows are digests
 	})

@@ -181,9 +181,10 @@ var idCases = []publicCase{
 			"https://github.com/sgl-project/sglang/pull/31219",
 		},
 		met:    "Engines came to send ids in one, two or four bytes, and raw ones of one width were read as another.",
-		answer: "Raw ids are decoded with the exact number of rows, and any other number of bytes is an error with both counts.",
+		answer: "Raw ids are decoded with the exact number of rows, and a captured step states its rows: any other number of bytes is an error with both counts.",
 		tests: []test{
 			{"routing", "RawIdsOfAnotherWidthAreRefused"},
+			{"connector", "AStepInWiderItemsIsRefused"},
 		},
 	},
 	{

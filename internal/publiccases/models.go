@@ -12,6 +12,7 @@ var modelCases = []publicCase{
 		answer: "A decoder knows the top-k and the experts of the profile: the column is refused by its shape, by its id, which is no expert's, or by the count of rows.",
 		tests: []test{
 			{"routing", "ASharedExpertInTheTopKIsRefused"},
+			{"connector", "ASharedExpertAsOneMoreColumnIsRefused"},
 		},
 	},
 	{

@@ -319,7 +319,7 @@ func TestPublicCase_PC_136_TheLayersWithRoutersFollowFromTheFile(t *testing.T) {
 					wide[layer*m.TopK+k] = byte(layer % m.Experts)
 				}
 			}
-			a, err := routing.DecodeRaw(wide, routing.Uint8, m.Layers, m.TopK)
+			a, err := routing.DecodeRaw(wide, routing.RawForm{DType: routing.Uint8, Layers: m.Layers, TopK: m.TopK, Rows: 1})
 			require.NoError(t, err)
 			rows, err := layers.Rows(a, p, 0)
 			require.NoError(t, err)
