@@ -67,7 +67,10 @@ func (s *Scenario) mostSteps() int {
 // Run plays a scenario to its end. The error is one of the above, or of a part of
 // the engine ([auxerrors.ErrCannotFit] for a put that failed); a run without one
 // is right in every row and leaves nothing behind.
-func (s *Scenario) Run() (report Report, err error) {
+func (s *Scenario) Run() (report Report, err error) { return s.play((*Engine).verdict) }
+
+// play runs a scenario, and asks after each step what is wrong already.
+func (s *Scenario) play(verdict func(*Engine) error) (report Report, err error) {
 	e, err := New(s.Config)
 	if err != nil {
 		return report, err
@@ -89,7 +92,7 @@ func (s *Scenario) Run() (report Report, err error) {
 		if err := e.Step(); err != nil {
 			return e.report, err
 		}
-		if err := e.verdict(); err != nil {
+		if err := verdict(e); err != nil {
 			return e.report, err
 		}
 	}
