@@ -13,8 +13,9 @@ type Mode uint8
 
 const (
 	// FailClosed serves every KV hit and fails the one request whose rows are
-	// gone. With a slot for each hash block of the KV pool, the default budget,
-	// that never happens. Below it, blocks for which running requests leave no room
+	// gone, which the engine then drops from the KV cache. With a slot for each hash
+	// block of the KV pool, the default budget, and of an offload tier, that never
+	// happens. Below it, blocks for which running requests leave no room
 	// are not stored, and whoever needs them fails alone.
 	FailClosed Mode = iota
 
@@ -27,8 +28,9 @@ const (
 	Linked
 
 	// Reference does what vLLM's connector does (PR 45635): it retains every known
-	// hash, whether the KV cache holds a block for it or not. A hit can then find
-	// its rows gone, and a put can fail, at any budget. It is there to compare.
+	// hash, whether the KV cache holds a block for it or not, and stores rows under bare
+	// hashes. A hit can then find its rows gone, or those of another computation, and a
+	// put can fail, at any budget. It is there to compare.
 	Reference
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TailPool is the bounded memory for rows that are not in the store: tails, and
-// full blocks that wait for their hash. It hands out pieces of one block each. It
+// full blocks that wait for their key. It hands out pieces of one block each. It
 // is not safe for concurrent use.
 type TailPool struct {
 	blockTokens int
