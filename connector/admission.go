@@ -55,7 +55,8 @@ func (s *Scheduler) Admit(a Admission) error {
 	if err := s.holds("admit", a.ID, a.Hashes, a.Hit); err != nil {
 		return err
 	}
-	// A life that comes back in FailClosed mode reads no rows that it was given before.
+	// In FailClosed mode a life that comes back reads no stored rows: its earlier life has
+	// handed them out.
 	if needs := len(a.Hashes) / ratio * ratio; s.slots > 0 && needs > s.slots && (s.gated || a.Outputs == 0) {
 		return &auxerrors.BlockObjectStoreError{
 			Op: "admit", Reason: auxerrors.ErrCannotFit, Index: -1, Limit: s.slots,
@@ -224,8 +225,8 @@ func (s *Scheduler) AppendBlocks(blocks []int32, keys ...blockhash.Hash) []int32
 // AppendLost appends the KV blocks that were reused since the last call, oldest first,
 // if the engine has an offload tier. A tier that has taken their KV keeps the keys with
 // it. Keys that the tier did not take, or no longer has, are given to
-// [Scheduler.Remove] once the whole list is handled: otherwise rows that nobody can ask for could push out rows that
-// somebody can.
+// [Scheduler.Remove] once the whole list is handled: otherwise rows that nobody can ask
+// for could push out rows that somebody can.
 func (s *Scheduler) AppendLost(lost []KVBlock) []KVBlock {
 	lost = append(lost, s.lost...)
 	s.lost = clearAll(s.lost)

@@ -49,9 +49,9 @@
 // A request whose rows are gone fails alone, with an errors.BlockObjectStoreError in
 // its output, and so does one whose captured rows fail a check ([ErrRows]). Either way
 // [Worker.DrainEvicted] names the keys whose KV blocks have to lose their hashes, so that
-// the next try computes them. A step that contradicts itself is refused whole, with a [StepError],
-// and leaves the worker as it was. When the last request has ended, no reference, no
-// tail and no waiting block is left.
+// the next try computes them. A step that contradicts itself is refused whole, with a
+// [StepError], and leaves the worker as it was. When the last request has ended, no
+// reference, no tail and no waiting block is left.
 //
 // # Coherence
 //

@@ -15,8 +15,8 @@ const (
 	// FailClosed serves every KV hit and fails the one request whose rows are
 	// gone, which the engine then drops from the KV cache. With a slot for each hash
 	// block of the KV pool, the default budget, and of an offload tier, that never
-	// happens. Below it, blocks for which running requests leave no room
-	// are not stored, and whoever needs them fails alone.
+	// happens. Below it, blocks for which running requests leave no room are not
+	// stored, and whoever needs them fails alone.
 	FailClosed Mode = iota
 
 	// RowGated shortens a KV hit to the rows at hand; the rest is computed again.

@@ -126,9 +126,8 @@ type growth struct {
 
 // NewScheduler makes a scheduler half that knows no request, in generation 0. A set-up
 // that was not checked is guard.ErrNotChecked, one with capture off
-// guard.ErrCaptureOff. A mode
-// that is none, sizes below 0, and a pool without a block to use are an
-// errors.ConfigError.
+// guard.ErrCaptureOff. A mode that is none, sizes below 0, a pool without a block to use,
+// and one of more than store.MaxSlots hash blocks are an errors.ConfigError.
 func NewScheduler(o SchedulerOptions) (*Scheduler, error) {
 	if err := o.Checked.Ready(); err != nil {
 		return nil, err
