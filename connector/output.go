@@ -102,7 +102,7 @@ func (o *Output) Take(id string, tokens int, finished bool) (rows []byte, ok boo
 		return nil, false, refuse("take", id, ErrNoAcceptedRange, "output from position %d, %d tokens", out.Start, tokens)
 	case accepted < 0:
 		return nil, false, nil
-	case o.RowBytes < 1 || accepted > len(out.Rows)/o.RowBytes:
+	case o.RowBytes < 1 || len(out.Rows)%o.RowBytes != 0 || accepted > len(out.Rows)/o.RowBytes:
 		return nil, false, refuse("take", id, ErrInvalidRange, "%d bytes of rows of %d bytes, %d accepted", len(out.Rows), o.RowBytes, accepted)
 	}
 	return out.Rows[: accepted*o.RowBytes : accepted*o.RowBytes], true, nil

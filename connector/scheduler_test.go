@@ -450,8 +450,11 @@ func TestTakingRowsClipsThemToTheAcceptedTokens(t *testing.T) {
 			require.Equal(t, tc.want, string(rows))
 		})
 	}
+	uneven := connector.Output{RowBytes: 2, Requests: []connector.RequestOutput{{ID: "a", Rows: []byte("abc")}}}
+	_, _, err := uneven.Take("a", 2, false)
+	require.ErrorIs(t, err, connector.ErrInvalidRange, "no whole number of rows")
 	var out connector.Output
-	_, _, err := out.Take("a", 7, false)
+	_, _, err = out.Take("a", 7, false)
 	require.ErrorIs(t, err, connector.ErrOutputMissing)
 	require.EqualError(t, err, `auxoutput: take: output of the request is missing: request "a": 0 requests have output`)
 	out.Requests = append(out.Requests, connector.RequestOutput{ID: "a", Start: 0, Rows: []byte("x")})
