@@ -7,6 +7,8 @@
 // (the race detector sees nothing but Go memory), it is a slab of the heap.
 package arena
 
+import "sync/atomic"
+
 // HugePage is the size of a transparent huge page on the platforms that have
 // them; regions of at least this size begin at a multiple of it.
 const HugePage = 2 << 20
@@ -27,6 +29,12 @@ type Region struct {
 // Bytes is the memory itself, zeroed when the region was made. It must not be
 // used after Release.
 func (r *Region) Bytes() []byte { return r.bytes }
+
+var mapped atomic.Int64 // of all regions
+
+// MappedBytes is the address space outside the Go heap that all regions of the
+// process hold.
+func MappedBytes() int64 { return mapped.Load() }
 
 // Mapped is the number of bytes of address space outside the Go heap that the
 // region holds, including what alignment cost; 0 for a slab of the heap.
