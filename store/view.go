@@ -50,11 +50,12 @@ func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	state.store = s
 	fault := s.check("view", hashes, state.found.slots)
 	s.lock()
-	s.counts.openViews++
+	s.memory.views.Add(1)
 	if fault != nil {
-		s.unpinViews(state.found.slots)
+		s.unpinViews(&state.found)
 		s.endRead(0, fault)
 		s.mu.Unlock()
+		state.store = nil // or the pool would keep the store
 		viewPool.Put(state)
 		return View{}, fault
 	}
@@ -67,23 +68,24 @@ func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 // pinView keeps a block from being evicted, and so without a place in the
 // recency list, until the view is closed.
 func (s *Store) pinView(slot int32) {
-	n := &s.recency.nodes[slot]
-	n.views++
-	if n.is(listed) {
+	s.slots.pinView(slot)
+	if s.recency.nodes[slot].is(listed) {
 		s.recency.unlink(slot)
 	}
 }
 
-// unpinViews ends a view of slots: what nothing else holds becomes newest.
-func (s *Store) unpinViews(slots []int32) {
-	for i := len(slots) - 1; i >= 0; i-- {
-		slot := slots[i]
-		s.slots.unpinView(slot)
-		if n := &s.recency.nodes[slot]; n.is(live) && !n.held() {
-			s.freshen(slot)
+// unpinViews ends a view of slots: what nothing else holds becomes newest. Blocks of
+// an older generation are gone.
+func (s *Store) unpinViews(f *found) {
+	stale := f.generation != s.generation
+	for i := len(f.slots) - 1; i >= 0; i-- {
+		slot := f.slots[i]
+		s.slots.unpinView(slot, stale)
+		if n := &s.recency.nodes[slot]; !stale && n.is(live) && !n.held() {
+			s.makeNewest(slot)
 		}
 	}
-	s.counts.openViews--
+	s.memory.views.Add(-1)
 }
 
 func (v View) open(op string) error {
@@ -151,9 +153,8 @@ func (v View) Close() error {
 	s, state := v.state.store, v.state
 	state.lent.poison()
 	s.lock()
-	s.unpinViews(state.found.slots)
-	s.inFlight--
-	s.notify()
+	s.unpinViews(&state.found)
+	s.endUse()
 	s.mu.Unlock()
 	state.store = nil
 	viewPool.Put(state)

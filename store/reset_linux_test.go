@@ -1,0 +1,106 @@
+//go:build linux && !race
+
+package store
+
+import (
+	"runtime/debug"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// residentPages counts the pages of b that the system has backed.
+func residentPages(t *testing.T, b []byte) int {
+	t.Helper()
+	pages := make([]byte, (len(b)+unix.Getpagesize()-1)/unix.Getpagesize())
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(unsafe.Pointer(&pages[0])))
+	require.Zero(t, errno)
+	n := 0
+	for _, page := range pages {
+		n += int(page & 1)
+	}
+	return n
+}
+
+// TestAResetReadsNothingThatGrowsWithTheStore takes away the right to read nodes, index
+// and history: a reset that looked at them would be a fault.
+func TestAResetReadsNothingThatGrowsWithTheStore(t *testing.T) {
+	const slots, blockBytes = 5000, 8
+	for _, verify := range []bool{false, true} {
+		s, err := New(Options{MaxBytes: slots * blockBytes, BlockBytes: blockBytes, Verify: verify, NoHugePages: true})
+		require.NoError(t, err)
+		fillUp(t, s, 0)
+		held := []pinned{pin(t, s, 1000, false), pin(t, s, 2000, true)}
+
+		nodes := s.memory.nodeRegion.Bytes()[unix.Getpagesize():] // behind the end of the recency list
+		forbidden := [][]byte{nodes, s.memory.table.region.Bytes()}
+		for _, b := range forbidden {
+			require.NoError(t, unix.Mprotect(b, unix.PROT_NONE))
+		}
+		fault := func() (fault any) {
+			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+			defer func() { fault = recover() }()
+			_, err = s.Reset()
+			return nil
+		}()
+		require.NoError(t, unix.Mprotect(nodes, unix.PROT_READ|unix.PROT_WRITE))
+		require.Nil(t, fault)
+		require.NoError(t, err)
+		for _, p := range held {
+			p.end()
+		}
+		checkSlots(t, s)
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestAResetLeavesNothingOfTheIndexResident(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("LOUD: needs a mapping of 100 GiB")
+	}
+	for _, used := range []uint64{0, 100} {
+		s, err := New(Options{MaxBytes: 100 << 30, BlockBytes: 6 << 10})
+		require.NoError(t, err)
+		for n := range used {
+			_, err := s.Put(Batch{Blocks: []Block{blockOf(n, 6<<10)}})
+			require.NoError(t, err)
+		}
+		nodes := residentPages(t, s.memory.nodeRegion.Bytes())
+		for range 3 {
+			_, err := s.Reset()
+			require.NoError(t, err)
+		}
+		require.LessOrEqual(t, residentPages(t, s.memory.nodeRegion.Bytes()), max(nodes, 512), "nodes: one huge page for the list's end")
+		require.Zero(t, residentPages(t, s.memory.table.region.Bytes()), "index and history")
+		require.NoError(t, s.Close())
+	}
+	// All of it used, and populated: what New made resident stays so.
+	s, err := New(Options{MaxBytes: 1 << 20, BlockBytes: 8, Populate: true})
+	require.NoError(t, err)
+	fillUp(t, s, 0)
+	table := s.memory.table.region.Bytes()
+	require.Equal(t, (len(table)+unix.Getpagesize()-1)/unix.Getpagesize(), residentPages(t, table))
+	_, err = s.Reset()
+	require.NoError(t, err)
+	table = s.memory.table.region.Bytes()
+	require.Equal(t, (len(table)+unix.Getpagesize()-1)/unix.Getpagesize(), residentPages(t, table))
+	require.NoError(t, s.Close())
+}
+
+func TestAThousandResetsLeaveNoMemoryBehind(t *testing.T) {
+	s, err := New(Options{MaxBytes: 1 << 30, BlockBytes: 6 << 10})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	before := Process().MappedBytes
+	for n := range uint64(1000) {
+		_, err := s.Put(Batch{Generation: n, Blocks: []Block{blockOf(n, 6<<10)}})
+		require.NoError(t, err)
+		_, err = s.Reset()
+		require.NoError(t, err)
+	}
+	require.Equal(t, before, Process().MappedBytes)
+	require.LessOrEqual(t, residentPages(t, s.memory.rowRegion.Bytes()), 512, "every generation begins at the first slot")
+}
