@@ -64,13 +64,14 @@ func newMemory(options Options, slots int) (*memory, error) {
 	// Slots are first used in ascending order, so huge pages are filled one after the
 	// other.
 	var err error
-	if m.rowRegion, err = m.reserve("blocks", uint64(slots)*uint64(options.BlockBytes), m.huge); err != nil {
-		return nil, errors.Join(err, m.release())
+	m.rowRegion, err = m.reserve("blocks", uint64(slots)*uint64(options.BlockBytes), m.huge)
+	if err == nil {
+		m.nodeRegion, err = m.reserve("book-keeping", nodeBytes+sumBytes, m.huge)
 	}
-	if m.nodeRegion, err = m.reserve("book-keeping", nodeBytes+sumBytes, m.huge); err != nil {
-		return nil, errors.Join(err, m.release())
+	if err == nil {
+		m.table, err = m.newTable()
 	}
-	if m.table, err = m.newTable(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, m.release())
 	}
 	m.rows = m.rowRegion.Bytes()
@@ -112,12 +113,10 @@ func (m *memory) replaceTable(t table) (old table) {
 func (m *memory) reserve(what string, bytes uint64, huge bool) (*arena.Region, error) {
 	region, err := arena.New(int(bytes), huge)
 	if err == nil && m.populate {
-		if err = region.Populate(); err != nil {
-			err = errors.Join(err, region.Release())
-		}
+		err = region.Populate()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, errors.Join(fmt.Errorf("%s: %w", what, err), region.Release())
 	}
 	return region, nil
 }
@@ -128,9 +127,7 @@ func (m *memory) mapped() int64 {
 	defer m.mu.Unlock()
 	total := int64(0)
 	for _, region := range m.regions() {
-		if region != nil {
-			total += region.Mapped()
-		}
+		total += region.Mapped()
 	}
 	return total
 }
@@ -149,9 +146,7 @@ func (m *memory) release() error {
 	m.rows, m.nodes, m.sums = nil, nil, nil
 	var errs []error
 	for _, region := range regions { // takes as long as there are resident pages
-		if region != nil {
-			errs = append(errs, region.Release())
-		}
+		errs = append(errs, region.Release())
 	}
 	return errors.Join(errs...)
 }

@@ -196,3 +196,55 @@ func TestResetAndCloseLetGoWhoeverWaits(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 }
+
+// TestAPutWaitsForACopyOutOfABlockThatIsGone has the only slot keep a block that was
+// removed, while it is still being copied.
+func TestAPutWaitsForACopyOutOfABlockThatIsGone(t *testing.T) {
+	const blockBytes = 8
+	gone := []blockhash.Hash{numbered(1)}
+	for name, tc := range map[string]struct {
+		retain, view bool
+	}{
+		"removed":                {},
+		"removed, and viewed":    {view: true},
+		"removed while retained": {retain: true},
+		"... and viewed":         {retain: true, view: true},
+	} {
+		s, err := New(Options{MaxBytes: blockBytes, BlockBytes: blockBytes})
+		require.NoError(t, err)
+		first := Batch{Blocks: []Block{blockOf(1, blockBytes)}}
+		second := Batch{Blocks: []Block{blockOf(2, blockBytes)}}
+		if tc.retain {
+			first.Retain, second.Release = gone, gone
+		}
+		_, err = s.Put(first)
+		require.NoError(t, err)
+		end := beginRead(t, s, gone...)
+		var view View
+		if tc.view {
+			view, err = s.View(gone)
+			require.NoError(t, err)
+		}
+		n, err := s.Remove(0, gone)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		if tc.view {
+			_, err = s.Put(second)
+			require.ErrorIs(t, err, auxerrors.ErrCannotFit, "%s: nobody knows when a view ends", name)
+			require.NoError(t, view.Close())
+		}
+		checkSlots(t, s)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := s.Put(second); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		until(s, func() bool { return s.waiting.came == 1 })
+		end()
+		wg.Wait()
+		checkSlots(t, s)
+		require.Equal(t, 1, s.Prefix([]blockhash.Hash{numbered(2)}), name)
+		require.NoError(t, s.Close())
+	}
+}

@@ -49,6 +49,6 @@ var mutations = []mutation{
 	{"store.go", "	s.cleanup = runtime.AddCleanup(s, (*memory).dropped, m)\n", "", "a store that is dropped keeps its memory"},
 	{"view.go", "!stale && n.is(live)", "n.is(live)", "a view of older weights puts its slot among the newest"},
 	{"writer.go", "			skip := w.failure != nil\n", "			skip := false\n", "batches behind a failure are applied"},
-	{"memory.go", "nodeBytes+sumBytes, m.huge); err != nil {\n		return nil, errors.Join(err, m.release())", "nodeBytes+sumBytes, m.huge); err != nil {\n		return nil, err", "memory that is refused in part is kept in part"},
+	{"memory.go", "errors.Join(err, m.release())", "err", "memory that is refused in part is kept in part"},
 	{"prefix.go", "	if generation != s.generation {\n		return 0, s.generationError(\"remove\", generation)\n	}\n", "", "a removal that a reset overtook drops newer rows"},
 }

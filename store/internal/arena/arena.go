@@ -20,7 +20,8 @@ const populateStep = 64 << 20
 // becomes the limit.
 const mostPopulators = 4
 
-// Region is a piece of memory of fixed size. The zero Region is empty.
+// Region is a piece of memory of fixed size. The zero Region is empty, and so is a
+// nil one.
 type Region struct {
 	raw   []byte // as the system gave it
 	bytes []byte // the part in use
@@ -39,7 +40,7 @@ func MappedBytes() int64 { return mapped.Load() }
 // Mapped is the number of bytes of address space outside the Go heap that the
 // region holds, including what alignment cost; 0 for a slab of the heap.
 func (r *Region) Mapped() int64 {
-	if !offHeap {
+	if !offHeap || r == nil {
 		return 0
 	}
 	return int64(len(r.raw))

@@ -31,4 +31,8 @@ func TestARegionKnowsWhatItMapsOutsideOfTheHeap(t *testing.T) {
 	require.NoError(t, r.Release())
 	require.Zero(t, r.Mapped())
 	require.Equal(t, before, MappedBytes())
+
+	r = nil
+	require.Zero(t, r.Mapped(), "nor does one that was never made")
+	require.NoError(t, r.Release())
 }

@@ -44,7 +44,7 @@ func New(size int, hugePages bool) (*Region, error) {
 
 // Release gives the memory back. The region's bytes must not be used any more.
 func (r *Region) Release() error {
-	if r.raw == nil {
+	if r == nil || r.raw == nil {
 		return nil
 	}
 	raw := r.raw
