@@ -82,12 +82,30 @@ func TestAResetLeavesNothingOfTheIndexResident(t *testing.T) {
 	require.NoError(t, err)
 	fillUp(t, s, 0)
 	table := s.memory.table.region.Bytes()
-	require.Equal(t, (len(table)+unix.Getpagesize()-1)/unix.Getpagesize(), residentPages(t, table))
+	require.Equal(t, pagesOf(table), residentPages(t, table))
 	_, err = s.Reset()
 	require.NoError(t, err)
 	table = s.memory.table.region.Bytes()
-	require.Equal(t, (len(table)+unix.Getpagesize()-1)/unix.Getpagesize(), residentPages(t, table))
+	require.Equal(t, pagesOf(table), residentPages(t, table))
 	require.NoError(t, s.Close())
+}
+
+// pagesOf is how many pages b has.
+func pagesOf(b []byte) int { return (len(b) + unix.Getpagesize() - 1) / unix.Getpagesize() }
+
+func TestPopulateMakesAllOfTheStoreResident(t *testing.T) {
+	for _, populate := range []bool{false, true} {
+		s, err := New(Options{MaxBytes: 8 << 20, BlockBytes: 64, Verify: true, Populate: populate, NoHugePages: true})
+		require.NoError(t, err)
+		for _, region := range s.memory.regions() {
+			want := 0
+			if populate {
+				want = pagesOf(region.Bytes())
+			}
+			require.Equal(t, want, residentPages(t, region.Bytes()))
+		}
+		require.NoError(t, s.Close())
+	}
 }
 
 func TestAThousandResetsLeaveNoMemoryBehind(t *testing.T) {

@@ -5,6 +5,7 @@ package arena
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -12,9 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRegionsAreLeftOutOfCoreDumps reads the flags of every mapping that a region
-// lies in: "dd" is "do not dump".
-func TestRegionsAreLeftOutOfCoreDumps(t *testing.T) {
+// TestRegionsAreLeftOutOfCoreDumpsAndOnHugePagesIfAsked reads the flags of every
+// mapping that a region lies in: "dd" is "do not dump", "hg" is advice to use huge
+// pages.
+func TestRegionsAreLeftOutOfCoreDumpsAndOnHugePagesIfAsked(t *testing.T) {
+	_, err := os.Stat("/sys/kernel/mm/transparent_hugepage")
+	kernelHasThem := err == nil
 	for _, size := range []int{4096, 3*HugePage + 1} {
 		for _, hugePages := range []bool{false, true} {
 			r, err := New(size, hugePages)
@@ -25,8 +29,7 @@ func TestRegionsAreLeftOutOfCoreDumps(t *testing.T) {
 			if err != nil {
 				t.Skipf("LOUD: the system does not tell the flags of mappings: %v", err)
 			}
-			covered := uint64(0)
-			overlap := uint64(0)
+			var covered, overlap, huge uint64
 			for line := range strings.Lines(string(smaps)) {
 				var start, end uint64
 				if n, _ := fmt.Sscanf(line, "%x-%x ", &start, &end); n == 2 {
@@ -35,9 +38,17 @@ func TestRegionsAreLeftOutOfCoreDumps(t *testing.T) {
 				if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && overlap > 0 {
 					require.Contains(t, strings.Fields(flags), "dd")
 					covered += overlap
+					if slices.Contains(strings.Fields(flags), "hg") {
+						huge += overlap
+					}
 				}
 			}
 			require.Equal(t, to-from, covered, "all of the region was found")
+			want := 0
+			if hugePages && kernelHasThem {
+				want = size &^ (HugePage - 1) // whole huge pages only
+			}
+			require.EqualValues(t, want, huge)
 			require.NoError(t, r.Release())
 		}
 	}
