@@ -2,9 +2,9 @@ package store
 
 // history remembers which blocks left the store in this generation and why, so
 // that a miss can say "evicted" or "removed" instead of only "absent". It has two
-// marks a slot, in buckets of one cache line. A full bucket loses its oldest mark
-// to a new one. From then on it cannot tell a block that it forgot from one that
-// never was there, and says unknown.
+// marks a slot, in buckets of which none lies in two cache lines. A full bucket loses
+// its oldest mark to a new one. From then on it cannot tell a block that it forgot
+// from one that never was there, and says unknown.
 type history struct {
 	marks []uint32 // buckets of bucketMarks, newest first; 0 is empty
 }
@@ -20,10 +20,10 @@ const (
 )
 
 const (
-	bucketMarks   = 16
-	bucketSlots   = 8  // slots that share a bucket: two marks a slot
-	fewestBuckets = 64 // of a small store: one page
-	absenceBits   = 3  // of a mark; the others are a fingerprint of the hash
+	bucketMarks   = 8
+	bucketSlots   = 4   // slots that share a bucket: two marks a slot
+	fewestBuckets = 128 // of a small store: one page
+	absenceBits   = 3   // of a mark; the others are a fingerprint of the hash
 )
 
 // marksFor is the number of marks for so many slots.
@@ -33,10 +33,10 @@ func marksFor(slots int) int {
 
 // bucket is where a hash is remembered. The upper half of its tag chooses the
 // bucket, as it does the cell in the index, and the lower half is the fingerprint.
-func (h *history) bucket(t tag) []uint32 {
+func (h *history) bucket(t tag) *[bucketMarks]uint32 {
 	buckets := uint64(len(h.marks) / bucketMarks)
 	at := uint64(t) >> 32 * buckets >> 32 * bucketMarks
-	return h.marks[at : at+bucketMarks]
+	return (*[bucketMarks]uint32)(h.marks[at:])
 }
 
 func fingerprint(t tag) uint32 { return uint32(t) &^ absenceBits }
@@ -45,18 +45,20 @@ func fingerprint(t tag) uint32 { return uint32(t) &^ absenceBits }
 // counts.
 func (h *history) add(t tag, why absence) {
 	b, print := h.bucket(t), fingerprint(t)
-	at := 0
-	for at < bucketMarks-1 && b[at] != 0 && b[at]&^absenceBits != print {
-		at++
+	next := print | uint32(why)
+	for i, mark := range b { // each moves one place, up to the first that is free
+		b[i] = next
+		if mark == 0 || mark&^absenceBits == print {
+			return
+		}
+		next = mark
 	}
-	copy(b[1:at+1], b[:at])
-	b[0] = print | uint32(why)
 }
 
 // why tells why the block of an absent hash is not in the store. It never says
 // neverStored of one that left in this generation. It says wasEvicted or
 // wasRemoved of another hash's block if the 30 bits of their fingerprints agree: at
-// most one time in 2^26 (16 marks of 2^30).
+// most one time in 2^27 (8 marks of 2^30).
 func (h *history) why(t tag) absence {
 	print := fingerprint(t)
 	for _, mark := range h.bucket(t) {

@@ -58,7 +58,7 @@ func absences(t *testing.T, s *store.Store, first, end int) (evicted, never, unk
 }
 
 func TestABlockThatWasEvictedIsNeverSaidToBeNeverStored(t *testing.T) {
-	const chance = 2 // fingerprints agree one time in 2^26 at most: so often among 200,000 hashes hardly ever
+	const chance = 2 // fingerprints agree one time in 2^27 at most: so often among 200,000 hashes hardly ever
 	for _, slots := range []int{1, 1000, 200_000} {
 		s, err := store.New(store.Options{MaxBytes: int64(slots) * 8, BlockBytes: 8})
 		require.NoError(t, err)
@@ -67,10 +67,10 @@ func TestABlockThatWasEvictedIsNeverSaidToBeNeverStored(t *testing.T) {
 		putCounted(t, s, 0, 2*slots)
 		evicted, never, unknown := absences(t, s, 0, slots)
 		require.Zero(t, never, "%d slots: %d evicted, %d unknown", slots, evicted, unknown)
-		require.GreaterOrEqual(t, evicted, slots*95/100, "as many evictions as there are slots are remembered")
+		require.GreaterOrEqual(t, evicted, slots*90/100, "as many evictions as there are slots are remembered")
 		evicted, never, _ = absences(t, s, 10*slots, 11*slots)
 		require.LessOrEqual(t, evicted, chance, "and nothing is said to be evicted that never was there")
-		require.GreaterOrEqual(t, never, slots*95/100)
+		require.GreaterOrEqual(t, never, slots*90/100)
 
 		putCounted(t, s, 2*slots, 6*slots) // more than can be remembered
 		evicted, never, unknown = absences(t, s, 0, 5*slots)

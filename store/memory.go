@@ -36,9 +36,11 @@ type memory struct {
 // table is the book-keeping that is looked up by hash. A reset replaces it as a
 // whole, so that nothing in it has to be cleared.
 type table struct {
-	region *arena.Region
-	cells  []uint64 // of the index
-	marks  []uint32 // of the history
+	cellRegion *arena.Region
+	markRegion *arena.Region
+
+	cells []uint64 // of the index
+	marks []uint32 // of the history
 }
 
 // MetadataBytes is what book-keeping costs, in bytes a slot; the verify option
@@ -87,19 +89,24 @@ func tableBytes(slots int) uint64 { return 4*uint64(marksFor(slots)) + 8*uint64(
 
 // newTable reserves an empty table.
 //
-// Cells and marks are not used in any order: those of a store that is nearly empty
-// lie all over, and huge pages would soon make all of them resident.
-func (m *memory) newTable() (table, error) {
-	region, err := m.reserve("index", tableBytes(m.slots), m.huge && m.populate)
-	if err != nil {
-		return table{}, err
+// Cells are not used in any order: those of a store that is nearly empty lie all
+// over, and huge pages would soon make all of them resident. Marks lie all over too,
+// but there are none before blocks leave, which is mostly when the store is full.
+func (m *memory) newTable() (t table, err error) {
+	cells, marks := cellsFor(m.slots), marksFor(m.slots)
+	if t.cellRegion, err = m.reserve("index", 8*uint64(cells), m.huge && m.populate); err == nil {
+		t.markRegion, err = m.reserve("history", 4*uint64(marks), m.huge)
 	}
-	b, marks := region.Bytes(), marksFor(m.slots)
-	return table{
-		region: region,
-		cells:  unsafe.Slice((*uint64)(unsafe.Pointer(&b[4*marks])), cellsFor(m.slots)),
-		marks:  unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), marks),
-	}, nil
+	if err != nil {
+		return table{}, errors.Join(err, t.release())
+	}
+	t.cells = unsafe.Slice((*uint64)(unsafe.Pointer(&t.cellRegion.Bytes()[0])), cells)
+	t.marks = unsafe.Slice((*uint32)(unsafe.Pointer(&t.markRegion.Bytes()[0])), marks)
+	return t, nil
+}
+
+func (t table) release() error {
+	return errors.Join(t.cellRegion.Release(), t.markRegion.Release())
 }
 
 // replaceTable puts another table in the place of the one in use and returns that.
@@ -133,8 +140,8 @@ func (m *memory) mapped() int64 {
 }
 
 // regions are what is reserved, or nil. REQUIRES: m.mu is held.
-func (m *memory) regions() [3]*arena.Region {
-	return [3]*arena.Region{m.rowRegion, m.nodeRegion, m.table.region}
+func (m *memory) regions() [4]*arena.Region {
+	return [4]*arena.Region{m.rowRegion, m.nodeRegion, m.table.cellRegion, m.table.markRegion}
 }
 
 // release gives everything back. Nobody may use the memory any more.

@@ -75,6 +75,9 @@ func (s *Store) Remove(generation uint64, hashes []blockhash.Hash) (int, error) 
 		return 0, s.generationError("remove", generation)
 	}
 	s.prefetchAll(f.tags)
+	for _, t := range f.tags {
+		s.prefetch.mark(&s.history, t)
+	}
 	n := 0
 	for i := range hashes {
 		slot := s.index.find(f.tags[i], &hashes[i])

@@ -55,7 +55,7 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 	}
 	f := foundPool.Get().(*found)
 	defer foundPool.Put(f)
-	if fault := s.acquire("get", hashes, f, generation, (*Store).pinCopy); fault != nil {
+	if fault := s.acquire("get", hashes, f, generation, (*Store).pinCopies); fault != nil {
 		return dst, fault
 	}
 	fault := s.check("get", hashes, f.slots)
@@ -82,7 +82,7 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 }
 
 // acquire finds all blocks of a read and pins them, or none.
-func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, int32)) *auxerrors.BlockObjectStoreError {
+func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, []int32)) *auxerrors.BlockObjectStoreError {
 	for i := range hashes {
 		if hashes[i].IsZero() {
 			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
@@ -117,9 +117,7 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 	for _, slot := range f.slots {
 		s.prefetch.neighbours(s.recency.nodes, slot)
 	}
-	for i := len(f.slots) - 1; i >= 0; i-- {
-		pin(s, f.slots[i])
-	}
+	pin(s, f.slots)
 	s.inFlight++
 	return nil
 }
@@ -169,12 +167,21 @@ func (s *Store) locate(hashes []blockhash.Hash, tags []tag, slots []int32) (abse
 	return -1, incomplete
 }
 
-// pinCopy makes a block newest and keeps its slot from being reused.
-func (s *Store) pinCopy(slot int32) {
-	s.slots.pinCopy(slot)
-	if s.recency.nodes[slot].is(listed) {
-		s.recency.touch(slot)
+// pinCopies makes blocks newest, the last one first, and keeps their slots from being
+// reused.
+func (s *Store) pinCopies(slots []int32) {
+	copied := 0 // what slots.pinCopy counts, in a register
+	for i := len(slots) - 1; i >= 0; i-- {
+		n := &s.recency.nodes[slots[i]]
+		if n.busy == 0 && n.views == 0 {
+			copied++
+		}
+		n.busy++
+		if n.is(listed) {
+			s.recency.touch(slots[i])
+		}
 	}
+	s.slots.copied += copied
 }
 
 // endRead accounts for a read whose pins are gone.

@@ -10,9 +10,7 @@ package store
 func (s *Store) Reset() (uint64, error) {
 	fresh, err := s.memory.newTable()
 	generation, old, fault := s.startGeneration(fresh, err == nil)
-	if old.region != nil {
-		_ = old.region.Release() // of no consequence: nothing refers to it any more
-	}
+	_ = old.release() // an error is of no consequence: nothing refers to it any more
 	return generation, fault
 }
 

@@ -108,25 +108,10 @@ func (s *slots) unpinCopy(slot int32, stale bool) {
 	}
 }
 
-// pinView begins a view of a slot.
-func (s *slots) pinView(slot int32) {
+// viewEnded is called when the last view of a slot has ended. stale tells that the
+// store was reset since it began.
+func (s *slots) viewEnded(slot int32, stale bool) {
 	n := &s.nodes[slot]
-	if n.views == 0 {
-		s.viewed++
-		if n.busy > 0 {
-			s.copied--
-		}
-	}
-	n.views++
-}
-
-// unpinView ends it. stale tells that the store was reset since it began.
-func (s *slots) unpinView(slot int32, stale bool) {
-	n := &s.nodes[slot]
-	n.views--
-	if n.views > 0 {
-		return
-	}
 	s.viewed--
 	orphan := stale || n.is(orphaned)
 	switch {

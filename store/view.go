@@ -43,7 +43,7 @@ func (s *Store) View(hashes []blockhash.Hash) (View, error) {
 
 func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	state := viewPool.Get().(*viewState)
-	if fault := s.acquire("view", hashes, &state.found, generation, (*Store).pinView); fault != nil {
+	if fault := s.acquire("view", hashes, &state.found, generation, (*Store).pinViews); fault != nil {
 		viewPool.Put(state)
 		return View{}, fault
 	}
@@ -65,13 +65,25 @@ func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	return View{state: state, ticket: state.ticket.Load()}, nil
 }
 
-// pinView keeps a block from being evicted, and so without a place in the
-// recency list, until the view is closed.
-func (s *Store) pinView(slot int32) {
-	s.slots.pinView(slot)
-	if s.recency.nodes[slot].is(listed) {
-		s.recency.unlink(slot)
+// pinViews keeps blocks from being evicted, and so without a place in the recency
+// list, until the view is closed.
+func (s *Store) pinViews(slots []int32) {
+	viewed, copied := 0, 0 // counted in registers
+	for _, slot := range slots {
+		n := &s.recency.nodes[slot]
+		if n.views == 0 {
+			viewed++
+			if n.busy > 0 {
+				copied--
+			}
+		}
+		n.views++
+		if n.is(listed) {
+			s.recency.unlink(slot)
+		}
 	}
+	s.slots.viewed += viewed
+	s.slots.copied += copied
 }
 
 // unpinViews ends a view of slots: what nothing else holds becomes newest. Blocks of
@@ -80,8 +92,12 @@ func (s *Store) unpinViews(f *found) {
 	stale := f.generation != s.generation
 	for i := len(f.slots) - 1; i >= 0; i-- {
 		slot := f.slots[i]
-		s.slots.unpinView(slot, stale)
-		if n := &s.recency.nodes[slot]; !stale && n.is(live) && !n.held() {
+		n := &s.recency.nodes[slot]
+		if n.views--; n.views > 0 {
+			continue
+		}
+		s.slots.viewEnded(slot, stale)
+		if !stale && n.is(live) && n.refs == 0 {
 			s.makeNewest(slot)
 		}
 	}

@@ -31,7 +31,7 @@ func until(s *Store, so func() bool) {
 func beginRead(t *testing.T, s *Store, hashes ...blockhash.Hash) (end func()) {
 	t.Helper()
 	var f found
-	if fault := s.acquire("get", hashes, &f, anyGeneration, (*Store).pinCopy); fault != nil {
+	if fault := s.acquire("get", hashes, &f, anyGeneration, (*Store).pinCopies); fault != nil {
 		require.NoError(t, fault)
 	}
 	return func() {
