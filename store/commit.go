@@ -125,7 +125,9 @@ func (s *Store) hold(slot int32) {
 // is found, but not read.
 func (s *Store) occupy(it *item, hash *blockhash.Hash) {
 	it.slot = s.slots.take()
-	s.recency.nodes[it.slot] = node{hash: *hash, tag: it.tag, flags: live | filling, refs: it.refs}
+	n := &s.recency.nodes[it.slot] // of which nothing is known but that it has no pins
+	n.hash, n.tag, n.flags, n.refs = *hash, it.tag, live|filling, it.refs
+	n.prev, n.next = 0, 0
 	s.slots.pinCopy(it.slot)
 	if s.verify {
 		s.memory.sums[it.slot] = it.sum

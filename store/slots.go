@@ -71,7 +71,8 @@ func (s *slots) leave(slot int32) {
 
 // vacate puts a slot into the list of vacancies.
 func (s *slots) vacate(slot int32) {
-	s.nodes[slot] = node{next: s.vacant}
+	n := &s.nodes[slot]
+	n.flags, n.next = 0, s.vacant
 	s.vacant = slot
 	s.vacancies++
 }

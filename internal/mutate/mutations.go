@@ -9,7 +9,7 @@ var mutations = []mutation{
 	{"commit.go", "	for i := len(p.items) - 1; i >= 0; i-- {\n		if it := &p.items[i]; !it.dropped {", "	for i := range p.items {\n		if it := &p.items[i]; !it.dropped {", "touch the head first"},
 	{"commit.go", "	s.index.remove(n.tag, slot)\n", "", "an evicted block can still be found"},
 	{"commit.go", "	s.history.add(n.tag, why)\n", "", "forget why a block is gone"},
-	{"commit.go", "flags: live | filling,", "flags: live,", "let a block be read before its rows are there"},
+	{"commit.go", "it.tag, live|filling,", "it.tag, live,", "let a block be read before its rows are there"},
 	{"commit.go", "	if n.is(listed) {\n		s.recency.unlink(slot)\n	}\n	if !n.is(retained) {", "	if !n.is(retained) {", "a retained block can be evicted"},
 	{"count.go", "	for i := len(b.Release) - 1; i >= 0; i-- {", "	for i := range b.Release {", "release the head first"},
 	{"count.go", "		if !ok || *s.refs(p, c) == 0 {", "		if !ok {", "a count can fall below zero"},
