@@ -265,7 +265,7 @@ func TestAResetSucceedsWhereThereIsNoMemoryForASecondIndex(t *testing.T) {
 	_, err = s.Put(Batch{Blocks: []Block{blockOf(5000, blockBytes)}})
 	require.NoError(t, err)
 	index := &s.index.cells[0]
-	s.memory.slots = math.MaxInt / 25 // a table for as many is what no system has memory for
+	s.memory.slots = math.MaxInt / 16 // a table for as many is what no system has memory for
 	generation, err := s.Reset()
 	s.memory.slots = slots
 	require.NoError(t, err)

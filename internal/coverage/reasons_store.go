@@ -6,10 +6,6 @@ var reasonsOfStore = []reason{
 		why: "Linux before 5.14 cannot populate. What it does instead is tested by itself.",
 	},
 	{
-		file: "store/internal/arena/arena.go", function: "(*Region).Mapped", text: "if !offHeap || r == nil { return 0",
-		why: "Windows, and race builds, whose tests run it: memory lies in the Go heap there.",
-	},
-	{
 		file: "store/internal/arena/mapping.go", function: "(*Region).Release", text: "unix.Munmap(raw); err != nil",
 		why: "The system refuses to take back what it gave.",
 	},
