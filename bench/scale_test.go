@@ -17,7 +17,7 @@ func TestScalePrintsEveryPart(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	for _, want := range []string{
 		"get 256", "put 32, evicting 32", "retain and release 256", "remove 32", "bare copy of 256",
-		"growth", "8192 blocks: book-keeping 80 bytes a slot", "2048 blocks: book-keeping 80 bytes a slot", "GB/s together", "the collector's goal", "a budget of 1 GiB",
+		"growth", "8192 blocks: book-keeping 88 bytes a slot", "2048 blocks: book-keeping 88 bytes a slot", "GB/s together", "the collector's goal", "a budget of 1 GiB",
 	} {
 		require.Contains(t, stdout, want)
 	}

@@ -22,16 +22,17 @@ func (s *sentinel) Unwrap() error { return s.general }
 // these.
 var (
 	// ErrAbsent reports that a requested block is not in the store. It is the
-	// general form of ErrEvicted, ErrNeverStored and ErrRemoved.
+	// general form of ErrEvicted, ErrNeverStored and ErrRemoved. An error that is
+	// none of these three, and only this, says that the store no longer knows why:
+	// its memory of what it evicted is bounded.
 	ErrAbsent error = &sentinel{text: "block is not in the store"}
 
 	// ErrEvicted reports an absent block that was stored in this generation and
 	// gave way to newer ones. A larger max_bytes would have kept it longer.
 	ErrEvicted error = &sentinel{"block was evicted", ErrAbsent}
 
-	// ErrNeverStored reports an absent block of which the store has no memory
-	// of ever holding it in this generation. The memory is bounded, so an
-	// eviction that lies far back looks like this too.
+	// ErrNeverStored reports an absent block that was not stored in this
+	// generation. It is certain: where a store cannot know, it says ErrAbsent.
 	ErrNeverStored error = &sentinel{"block was never stored", ErrAbsent}
 
 	// ErrRemoved reports an absent block that its owner removed.
@@ -64,6 +65,10 @@ var (
 
 	// ErrClosed reports an operation on something that is closed.
 	ErrClosed error = &sentinel{text: "closed"}
+
+	// ErrInUse reports that something was still being used when the caller stopped
+	// waiting for it to be closed. The context's error is wrapped beside it.
+	ErrInUse error = &sentinel{text: "still in use"}
 
 	// ErrMemory reports that the system refused the memory for the blocks.
 	ErrMemory error = &sentinel{text: "memory could not be had"}

@@ -70,6 +70,8 @@ type staged struct {
 	terminals []counter // counts that reached zero, in that order
 	victims   []int32   // slots to evict
 	absent    int       // items that are not stored yet
+
+	queued queued // while it waits for a slot
 }
 
 // item is a distinct block of a batch.

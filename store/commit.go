@@ -7,19 +7,19 @@ func (s *Store) commit(p *staged, b *Batch) PutResult {
 	var result PutResult
 	for i := range p.items {
 		if it := &p.items[i]; it.stored {
-			s.recency.nodes[it.slot].flags &^= doomed // brought back
+			s.recency.nodes[it.slot].flags &^= removed // brought back
 		}
 	}
 	for _, slot := range p.victims {
-		if s.recency.nodes[slot].is(doomed) {
-			s.depart(slot, removed)
+		if s.recency.nodes[slot].is(removed) {
+			s.drop(slot, wasRemoved)
 			s.counts.removed++
 			continue
 		}
 		if b.Evicted != nil {
 			*b.Evicted = append(*b.Evicted, s.recency.nodes[slot].hash)
 		}
-		s.depart(slot, evicted)
+		s.drop(slot, wasEvicted)
 		result.Evicted++
 	}
 	s.forgetVictims(p, &result)
@@ -49,7 +49,7 @@ func (s *Store) commit(p *staged, b *Batch) PutResult {
 	}
 	for i := len(p.items) - 1; i >= 0; i-- {
 		if it := &p.items[i]; !it.dropped {
-			s.freshen(it.slot)
+			s.makeNewest(it.slot)
 		}
 	}
 	for _, c := range p.terminals {
@@ -94,11 +94,11 @@ func (s *Store) forgetVictims(p *staged, result *PutResult) {
 	p.terminals = kept
 }
 
-// depart takes a block out of the store. Its slot is free at once, or as soon as
+// drop takes a block out of the store. Its slot is free at once, or as soon as
 // the copies and views that have begun are through with it.
-func (s *Store) depart(slot int32, why departure) {
+func (s *Store) drop(slot int32, why absence) {
 	n := &s.recency.nodes[slot]
-	s.departed.add(fingerprint(s.generation, n.tag), why)
+	s.history.add(n.tag, why)
 	s.index.remove(n.tag, slot)
 	if n.is(listed) {
 		s.recency.unlink(slot)
@@ -125,8 +125,10 @@ func (s *Store) hold(slot int32) {
 // is found, but not read.
 func (s *Store) occupy(it *item, hash *blockhash.Hash) {
 	it.slot = s.slots.take()
-	n := &s.recency.nodes[it.slot] // zeroed when it became free
-	n.hash, n.tag, n.flags, n.refs, n.busy = *hash, it.tag, live|filling, it.refs, 1
+	n := &s.recency.nodes[it.slot] // of which nothing is known but that it has no pins
+	n.hash, n.tag, n.flags, n.refs = *hash, it.tag, live|filling, it.refs
+	n.prev, n.next = 0, 0
+	s.slots.pinCopy(it.slot)
 	if s.verify {
 		s.memory.sums[it.slot] = it.sum
 	}
@@ -136,8 +138,8 @@ func (s *Store) occupy(it *item, hash *blockhash.Hash) {
 	}
 }
 
-// freshen makes a block the newest, unless it is held and so has no place.
-func (s *Store) freshen(slot int32) {
+// makeNewest moves a block to the newest end of the list, unless it is held and so has no place.
+func (s *Store) makeNewest(slot int32) {
 	n := &s.recency.nodes[slot]
 	switch {
 	case n.is(listed):
@@ -164,5 +166,5 @@ func (s *Store) release(p *staged, c counter) {
 		n.flags &^= retained
 		s.retains--
 	}
-	s.freshen(slot)
+	s.makeNewest(slot)
 }

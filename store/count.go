@@ -14,7 +14,7 @@ const maxRefs = math.MaxInt32
 func (s *Store) resolve(p *staged, b *Batch) {
 	p.absent = 0
 	for i := range p.items {
-		s.warm.cell(&s.index, p.items[i].tag)
+		s.prefetch.cell(&s.index, p.items[i].tag)
 	}
 	for i := range p.items {
 		p.items[i].slot = s.index.candidate(p.items[i].tag)
@@ -79,8 +79,8 @@ func (s *Store) refs(p *staged, c counter) *int32 {
 // fault leaves what was counted so far to uncount.
 func (s *Store) count(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 	p.retains, p.releases, p.terminals = p.retains[:0], p.releases[:0], p.terminals[:0]
-	s.warmUp(p.retainTags)
-	s.warmUp(p.releaseTags)
+	s.prefetchAll(p.retainTags)
+	s.prefetchAll(p.releaseTags)
 	for i := range b.Retain {
 		hash := &b.Retain[i]
 		c, ok := s.counterOf(p, b, p.retainTags[i], hash)

@@ -7,9 +7,15 @@
 // size ([Options.BlockBytes]). The budget ([Options.MaxBytes]) is cut into
 // floor(MaxBytes / BlockBytes) equal slots, which lie one after the other in one
 // anonymous mapping outside the Go heap. The mapping is reserved at once and
-// becomes resident as slots are first used. Book-keeping costs another 80 bytes
-// a slot; [Stats] tells both. GOMEMLIMIT does not see the mapping: who sets it
-// subtracts [Stats.MappedBytes].
+// becomes resident as slots are first used. Book-keeping costs another 88 bytes
+// a slot; [Stats] tells both. The mapping is outside the Go heap, so GOMEMLIMIT does
+// not count it. Subtract [Stats.MappedBytes], or that of [Process] for all stores,
+// when you set a limit. Rows are left out of core dumps where the system can be
+// asked to.
+//
+// A store has to be closed. The memory of one that is dropped without [Store.Close]
+// is given back when the collector finds it, and [Process] counts it. Whoever holds
+// a [Store], a [View] or a [Lease] keeps the store; a [Writer] that runs does too.
 //
 // # The first law
 //
@@ -37,8 +43,9 @@
 // # Generations
 //
 // Hashes do not change with the weights of the model, rows do. [Store.Reset]
-// starts a new generation: all blocks and all references are gone at once, and a
-// batch of an older generation that arrives late is refused.
+// starts a new generation: all blocks and all references are gone at once, at the
+// same cost whatever the store holds, and a batch of an older generation that arrives
+// late is refused.
 //
 // # Concurrency
 //

@@ -19,7 +19,7 @@ import (
 
 func TestANodeIsOneCacheLineWithoutPointers(t *testing.T) {
 	require.EqualValues(t, 64, unsafe.Sizeof(node{}))
-	require.LessOrEqual(t, MetadataBytes, 80)
+	require.LessOrEqual(t, MetadataBytes, 88)
 	require.False(t, hasPointers(reflect.TypeFor[node]()))
 }
 
@@ -40,7 +40,7 @@ func hasPointers(t reflect.Type) bool {
 	return true
 }
 
-// edgeTags crowd two places of a table, at its end and at its beginning.
+// edgeTags share two places of a table, at its end and at its beginning.
 var edgeTags = []tag{0, 1 << 32, 1 << 63, (1<<32 - 1) << 32, (1<<32 - 2) << 32}
 
 func numbered(n uint64) blockhash.Hash {
@@ -51,7 +51,7 @@ func numbered(n uint64) blockhash.Hash {
 	return hash
 }
 
-// TestTheIndexFindsExactlyWhatIsInIt draws tags that crowd a few places, around
+// TestTheIndexFindsExactlyWhatIsInIt draws tags that share a few places, around
 // the end of the table too, and removes in any order.
 func TestTheIndexFindsExactlyWhatIsInIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -95,32 +95,6 @@ func TestTheIndexFindsExactlyWhatIsInIt(t *testing.T) {
 			},
 		})
 	})
-}
-
-func TestTheStoreForgetsTheOldestDepartureFirst(t *testing.T) {
-	d := newDeparted(1)
-	require.Len(t, d.marks, fewestMarks)
-	prints := make([]uint64, bucketSize+1)
-	for i := range prints { // all in one bucket
-		prints[i] = fingerprint(0, 0)&^(fewestMarks<<8-1) | uint64(i+1)<<40
-	}
-	for _, print := range prints {
-		require.Equal(t, neverStored, d.why(print))
-		d.add(print, evicted)
-	}
-	require.Equal(t, neverStored, d.why(prints[0]))
-	for _, print := range prints[1:] {
-		require.Equal(t, evicted, d.why(print))
-	}
-	d.add(prints[2], removed)
-	require.Equal(t, removed, d.why(prints[2]), "the last departure counts")
-	require.Equal(t, evicted, d.why(prints[1]), "and takes no second place")
-	require.Len(t, newDeparted(1<<30).marks, mostMarks)
-}
-
-func TestAGenerationChangesTheFingerprint(t *testing.T) {
-	require.NotEqual(t, fingerprint(0, 7), fingerprint(1, 7))
-	require.Zero(t, fingerprint(0, 7)&reasonBits)
 }
 
 func TestWithVerifyABlockThatWasWrittenOverIsNotReturned(t *testing.T) {
@@ -233,7 +207,7 @@ func TestHashesWithTheSameTagAreKeptApart(t *testing.T) {
 }
 
 func TestWhereGoroutinesRunOneAtATimeTheLockIsNotTriedAgain(t *testing.T) {
-	require.Equal(t, runtime.GOMAXPROCS(0) > 1, patience() > 0)
+	require.Equal(t, runtime.GOMAXPROCS(0) > 1, lockTries() > 0)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	require.Zero(t, patience())
+	require.Zero(t, lockTries())
 }

@@ -6,7 +6,7 @@ import "runtime"
 // time than it takes to put a goroutine to sleep and wake it again. So lock keeps
 // trying first, for about as long as a read of some hundred blocks holds it.
 func (s *Store) lock() {
-	for range s.patience {
+	for range s.tries {
 		if s.mu.TryLock() {
 			return
 		}
@@ -20,9 +20,9 @@ const (
 	spinSteps = 64 // some 20 ns
 )
 
-// patience is how often lock tries. Where goroutines run one at a time, trying
+// lockTries is how often lock tries. Where goroutines run one at a time, trying
 // again is of no use: whoever holds the lock does not go on meanwhile.
-func patience() int {
+func lockTries() int {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return 0
 	}

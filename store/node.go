@@ -8,7 +8,7 @@ const (
 	listed                      // linked into the recency list, so it may be evicted
 	retained                    // counted among the retained blocks: refs > 0
 	filling                     // its rows are still being copied in
-	doomed                      // removed while retained: goes with the last release
+	removed                     // by its owner while retained: it goes with the last release
 	orphaned                    // no longer found, but still being copied or viewed
 	mentioned                   // one of the blocks of the batch being put
 	terminal                    // its count reached zero in the batch being put

@@ -27,7 +27,15 @@ type Options struct {
 	Verify bool
 
 	// Populate makes the budget resident in New, so that a lack of memory fails
-	// there and first use costs no page faults. The index is on huge pages then.
+	// there and first use costs no page faults. The index is on huge pages then, and
+	// a reset populates the next one, so that for a moment there are two.
+	//
+	// New refuses a budget above the memory limit of the process's control groups
+	// (Linux, cgroup v2 or v1). That is all it can do about them: the kernel refuses
+	// nothing when a group reaches its limit, but kills a process, so a budget below
+	// the limit that does not fit beside what else the group uses is no error.
+	// Without Populate the budget is not compared with anything, as it may never be
+	// used.
 	Populate bool
 
 	// NoHugePages leaves out the advice to back blocks and book-keeping with huge

@@ -67,10 +67,3 @@ func (p *pending) set(hash *blockhash.Hash, absent bool, refs int32) {
 		p.remove(at)
 	}
 }
-
-// clear drops all entries.
-func (p *pending) clear() {
-	clear(p.places)
-	clear(p.entries)
-	p.entries, p.free = p.entries[:0], p.free[:0]
-}

@@ -74,19 +74,22 @@ func (s *Store) Remove(generation uint64, hashes []blockhash.Hash) (int, error) 
 	if generation != s.generation {
 		return 0, s.generationError("remove", generation)
 	}
-	s.warmUp(f.tags)
+	s.prefetchAll(f.tags)
+	for _, t := range f.tags {
+		s.prefetch.mark(&s.history, t)
+	}
 	n := 0
 	for i := range hashes {
 		slot := s.index.find(f.tags[i], &hashes[i])
-		if slot == 0 || s.recency.nodes[slot].is(doomed) {
+		if slot == 0 || s.recency.nodes[slot].is(removed) {
 			continue
 		}
 		n++
 		if s.recency.nodes[slot].refs > 0 {
-			s.recency.nodes[slot].flags |= doomed
+			s.recency.nodes[slot].flags |= removed
 			continue
 		}
-		s.depart(slot, removed)
+		s.drop(slot, wasRemoved)
 		s.counts.removed++
 	}
 	return n, nil

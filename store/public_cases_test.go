@@ -228,7 +228,7 @@ func TestPublicCase_PC_064_TheBudgetIsNeverRoundedUp(t *testing.T) {
 		defer func() { require.NoError(t, s.Close()) }()
 		require.Equal(t, 1_326_570, s.Slots())
 		stats := s.Stats()
-		const alignment = 3 * (2 << 20) // of rows, nodes and index: address space only, so that huge pages fit
+		const alignment = 4 * (2 << 20) // of rows, nodes, index and history: address space only, so that huge pages fit
 		require.LessOrEqual(t, stats.MappedBytes, maxBytes+stats.MetadataBytes+alignment)
 	})
 }

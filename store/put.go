@@ -55,15 +55,22 @@ func (s *Store) Put(batch Batch) (PutResult, error) {
 
 	s.lock()
 	defer s.mu.Unlock()
+	s.endFill(p, batch.Generation)
+	return result, nil
+}
+
+// endFill ends the copies of a put that was committed in a generation: its blocks
+// can be read.
+func (s *Store) endFill(p *staged, generation uint64) {
+	stale := generation != s.generation
 	for i := range p.items {
 		if it := &p.items[i]; !it.stored && !it.dropped {
 			s.recency.nodes[it.slot].flags &^= filling
-			s.slots.unpinCopy(it.slot)
+			s.slots.unpinCopy(it.slot, stale)
 		}
 	}
-	s.inFlight--
-	s.notify()
-	return result, nil
+	s.waiting.filled.Broadcast()
+	s.endUse()
 }
 
 // fill copies the rows of the new blocks in. What is neighbouring both in the
@@ -95,35 +102,41 @@ func follows(a, b []byte) bool {
 	return cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
-// admit checks a batch against the store and decides what has to go. It leaves
-// the counts changed when it succeeds, and everything as it was when not.
+// admit checks a batch against the store and decides what has to go. It waits
+// where room is only a matter of copies that end by themselves. It leaves the
+// counts changed when it succeeds, and everything as it was when not.
 func (s *Store) admit(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
-	for {
-		if s.closed {
-			return &auxerrors.BlockObjectStoreError{Op: "put", Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}
-		}
-		if b.Generation != s.generation {
-			return s.generationError("put", b.Generation)
-		}
-		s.resolve(p, b)
-		fault := s.count(p, b)
-		soon := false
-		if fault == nil {
-			fault, soon = s.makeRoom(p, b.Partial)
-		}
-		s.unmark(p)
-		if fault == nil && !soon {
-			return nil
-		}
-		s.uncount(p)
-		if fault != nil {
-			return fault
-		}
-		// A slot that has to go is still being copied. Copies end by themselves;
-		// reads that have not begun wait until this put has had its turn.
-		s.stuckPuts++
-		s.wait()
-		s.stuckPuts--
-		s.notify()
+	fault, wait := s.tryAdmit(p, b, s.waiting.first != nil)
+	if !wait {
+		return fault
 	}
+	s.waiting.join(p)
+	for wait {
+		s.waiting.wait(p.queued.turn)
+		fault, wait = s.tryAdmit(p, b, false) // only the first in the queue is woken
+	}
+	s.waiting.leave()
+	return fault
+}
+
+// tryAdmit is admit without waiting. If it reports wait, everything is as it was.
+// Behind other puts that wait there is no slot for this one yet.
+func (s *Store) tryAdmit(p *staged, b *Batch, behind bool) (fault *auxerrors.BlockObjectStoreError, wait bool) {
+	if s.closed {
+		return &auxerrors.BlockObjectStoreError{Op: "put", Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}, false
+	}
+	if b.Generation != s.generation {
+		return s.generationError("put", b.Generation), false
+	}
+	s.resolve(p, b)
+	fault = s.count(p, b)
+	if fault == nil {
+		fault, wait = s.selectVictims(p, b.Partial)
+		wait = fault == nil && (wait || behind && p.absent > 0)
+	}
+	s.unmark(p)
+	if fault != nil || wait {
+		s.uncount(p)
+	}
+	return fault, wait
 }

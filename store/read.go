@@ -14,8 +14,9 @@ import (
 
 // found is where the blocks of a read are. It is reused from read to read.
 type found struct {
-	tags  []tag
-	slots []int32
+	tags       []tag
+	slots      []int32
+	generation uint64 // in which the slots held these blocks
 }
 
 var foundPool = sync.Pool{New: func() any { return new(found) }}
@@ -35,8 +36,12 @@ const anyGeneration = math.MaxUint64
 //
 // On error dst is returned as it was. The error is a
 // [auxerrors.BlockObjectStoreError]: ErrEvicted, ErrRemoved or ErrNeverStored
-// (all of them ErrAbsent), naming the first hash that is absent; ErrCorrupt with
-// the verify option; ErrInvalidHash; ErrClosed.
+// (all of them ErrAbsent), or ErrAbsent alone where the store no longer knows,
+// naming the first hash that is absent; ErrCorrupt with the verify option;
+// ErrInvalidHash; ErrClosed; ErrTooLarge for more bytes than a slice can have.
+//
+// Get waits for blocks whose rows are being copied in, and for puts that came
+// before it and wait for a slot that is being copied.
 func (s *Store) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
 	return s.get(dst, hashes, anyGeneration)
 }
@@ -50,7 +55,7 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 	}
 	f := foundPool.Get().(*found)
 	defer foundPool.Put(f)
-	if fault := s.acquire("get", hashes, f, generation, (*Store).pinCopy); fault != nil {
+	if fault := s.acquire("get", hashes, f, generation, (*Store).pinCopies); fault != nil {
 		return dst, fault
 	}
 	fault := s.check("get", hashes, f.slots)
@@ -64,8 +69,9 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 		}
 	}
 	s.lock()
+	stale := f.generation != s.generation
 	for _, slot := range f.slots {
-		s.slots.unpinCopy(slot)
+		s.slots.unpinCopy(slot, stale)
 	}
 	s.endRead(len(hashes), fault)
 	s.mu.Unlock()
@@ -76,7 +82,7 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 }
 
 // acquire finds all blocks of a read and pins them, or none.
-func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, int32)) *auxerrors.BlockObjectStoreError {
+func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, []int32)) *auxerrors.BlockObjectStoreError {
 	for i := range hashes {
 		if hashes[i].IsZero() {
 			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
@@ -86,6 +92,7 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 
 	s.lock()
 	defer s.mu.Unlock()
+	ahead := s.waiting.ahead()
 	for {
 		if s.closed {
 			return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}
@@ -93,21 +100,24 @@ func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation
 		if generation != anyGeneration && generation != s.generation {
 			return s.generationError(op, generation)
 		}
-		absent, soon := s.locate(hashes, f.tags, f.slots)
+		absent, incomplete := s.locate(hashes, f.tags, f.slots)
 		if absent >= 0 {
 			return s.absentError(op, hashes, f.tags, absent)
 		}
-		if !soon && s.stuckPuts == 0 {
+		if incomplete {
+			s.waiting.wait(&s.waiting.filled)
+			continue
+		}
+		if !s.waiting.isQueued(ahead) {
 			break
 		}
-		s.wait()
+		s.waiting.wait(ahead.left)
 	}
+	f.generation = s.generation
 	for _, slot := range f.slots {
-		s.warm.neighbours(s.recency.nodes, slot)
+		s.prefetch.neighbours(s.recency.nodes, slot)
 	}
-	for i := len(f.slots) - 1; i >= 0; i-- {
-		pin(s, f.slots[i])
-	}
+	pin(s, f.slots)
 	s.inFlight++
 	return nil
 }
@@ -122,22 +132,22 @@ func (s *Store) prepare(f *found, hashes []blockhash.Hash) {
 	}
 }
 
-// warmUp warms the cells and nodes that tags lead to.
-func (s *Store) warmUp(tags []tag) {
+// prefetchAll prefetches the cells and nodes that tags lead to.
+func (s *Store) prefetchAll(tags []tag) {
 	for _, t := range tags {
-		s.warm.cell(&s.index, t)
+		s.prefetch.cell(&s.index, t)
 	}
 	for _, t := range tags {
-		s.warm.node(&s.index, t)
+		s.prefetch.node(&s.index, t)
 	}
 }
 
 // locate looks up all hashes: first the cells, then the nodes, so that within a
 // pass the cache misses of different hashes overlap. It returns the index of the
-// first absent one, or -1; soon means that rows are still being copied in.
-func (s *Store) locate(hashes []blockhash.Hash, tags []tag, slots []int32) (absent int, soon bool) {
+// first absent one, or -1. It reports incomplete if rows are still being copied in.
+func (s *Store) locate(hashes []blockhash.Hash, tags []tag, slots []int32) (absent int, incomplete bool) {
 	for _, t := range tags {
-		s.warm.cell(&s.index, t)
+		s.prefetch.cell(&s.index, t)
 	}
 	for i, t := range tags {
 		slots[i] = s.index.candidate(t)
@@ -152,18 +162,26 @@ func (s *Store) locate(hashes []blockhash.Hash, tags []tag, slots []int32) (abse
 		if slot == 0 {
 			return i, false
 		}
-		soon = soon || nodes[slot].is(filling)
+		incomplete = incomplete || nodes[slot].is(filling)
 	}
-	return -1, soon
+	return -1, incomplete
 }
 
-// pinCopy makes a block newest and keeps its slot from being reused.
-func (s *Store) pinCopy(slot int32) {
-	n := &s.recency.nodes[slot]
-	n.busy++
-	if n.is(listed) {
-		s.recency.touch(slot)
+// pinCopies makes blocks newest, the last one first, and keeps their slots from being
+// reused.
+func (s *Store) pinCopies(slots []int32) {
+	copied := 0 // what slots.pinCopy counts, in a register
+	for i := len(slots) - 1; i >= 0; i-- {
+		n := &s.recency.nodes[slots[i]]
+		if n.busy == 0 && n.views == 0 {
+			copied++
+		}
+		n.busy++
+		if n.is(listed) {
+			s.recency.touch(slots[i])
+		}
 	}
+	s.slots.copied += copied
 }
 
 // endRead accounts for a read whose pins are gone.
@@ -175,8 +193,7 @@ func (s *Store) endRead(blocks int, fault *auxerrors.BlockObjectStoreError) {
 		s.counts.reads++
 		s.counts.blocksRead += uint64(blocks)
 	}
-	s.inFlight--
-	s.notify()
+	s.endUse()
 }
 
 // check compares pinned blocks with their checksums, if the store keeps any.
@@ -198,19 +215,21 @@ func (s *Store) check(op string, hashes []blockhash.Hash, slots []int32) *auxerr
 func (s *Store) absentError(op string, hashes []blockhash.Hash, tags []tag, at int) *auxerrors.BlockObjectStoreError {
 	fault := s.hashError(op, auxerrors.ErrNeverStored, hashes[at], at)
 	fault.Used = s.slots.used
-	switch s.departed.why(fingerprint(s.generation, tags[at])) {
-	case evicted:
+	switch s.history.why(tags[at]) {
+	case wasEvicted:
 		s.counts.evictedMiss++
 		fault.Reason = auxerrors.ErrEvicted
 		fault.Advice = fmt.Sprintf("increase max_bytes (now %d): a KV cache hit needs rows that are kept as long as the KV block", s.maxBytes)
-	case removed:
+	case wasRemoved:
 		s.counts.removedMiss++
 		fault.Reason = auxerrors.ErrRemoved
-	default:
+	case neverStored:
 		s.counts.neverStored++
-		if s.slots.free() == 0 {
-			fault.Advice = fmt.Sprintf("if it was stored long ago, increase max_bytes (now %d)", s.maxBytes)
-		}
+	default:
+		s.counts.absentMiss++
+		fault.Reason = auxerrors.ErrAbsent
+		fault.Detail = "it was never stored, or gave way so long ago that this is forgotten"
+		fault.Advice = fmt.Sprintf("if it was stored, increase max_bytes (now %d)", s.maxBytes)
 	}
 	return fault
 }

@@ -45,8 +45,8 @@ func (r *recency) touch(slot int32) {
 	r.pushNewest(slot)
 }
 
-// clear forgets all links; the nodes' flags are the caller's affair.
-func (r *recency) clear() {
+// reset forgets all links at once. The flags and links of nodes mean nothing then.
+func (r *recency) reset() {
 	r.nodes[0] = node{}
 	r.len = 0
 }

@@ -6,19 +6,19 @@ import (
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
 
-// makeRoom chooses the blocks that give way. It changes nothing but the plan;
-// soon means that the room is there as soon as a copy has ended.
-func (s *Store) makeRoom(p *staged, partial bool) (fault *auxerrors.BlockObjectStoreError, soon bool) {
+// selectVictims picks the blocks that are evicted for a batch. It changes nothing
+// but the plan. It reports wait if there will be room once running copies end.
+func (s *Store) selectVictims(p *staged, partial bool) (fault *auxerrors.BlockObjectStoreError, wait bool) {
 	p.victims = p.victims[:0]
 	short := p.absent - s.slots.free()
 	for _, c := range p.terminals {
 		// A block removed while retained goes now, unless the batch brings it back.
-		if n := s.nodeOf(c); n != nil && n.is(doomed) && !n.is(mentioned) {
+		if n := s.nodeOf(c); n != nil && n.is(removed) && !n.is(mentioned) {
 			p.victims = append(p.victims, c.at)
 			switch {
 			case n.views > 0: // gone, but its slot is not free
 			case n.busy > 0:
-				soon = soon || short > 0
+				wait = wait || short > 0
 				short--
 			default:
 				short--
@@ -30,12 +30,13 @@ func (s *Store) makeRoom(p *staged, partial bool) (fault *auxerrors.BlockObjectS
 		if n.refs > 0 || n.is(mentioned) || n.is(terminal) {
 			continue
 		}
-		soon = soon || n.busy > 0
+		wait = wait || n.busy > 0
 		p.victims = append(p.victims, slot)
 		short--
-		// Its departure will write there. The way to the next victim takes as long.
-		s.warm.cell(&s.index, n.tag)
-		s.warm.mark(&s.departed, fingerprint(s.generation, n.tag))
+		// Eviction will write to this cell and this bucket; walking to the next victim
+		// hides the latency.
+		s.prefetch.cell(&s.index, n.tag)
+		s.prefetch.mark(&s.history, n.tag)
 	}
 	for _, c := range p.terminals {
 		if short <= 0 {
@@ -47,10 +48,10 @@ func (s *Store) makeRoom(p *staged, partial bool) (fault *auxerrors.BlockObjectS
 			continue
 		}
 		n := s.nodeOf(c)
-		if n == nil || n.views > 0 || n.is(doomed) && !n.is(mentioned) {
+		if n == nil || n.views > 0 || n.is(removed) && !n.is(mentioned) {
 			continue
 		}
-		soon = soon || n.busy > 0
+		wait = wait || n.busy > 0
 		p.victims = append(p.victims, c.at)
 		short--
 	}
@@ -59,17 +60,17 @@ func (s *Store) makeRoom(p *staged, partial bool) (fault *auxerrors.BlockObjectS
 	}
 	if partial {
 		p.leaveOut(short)
-		return nil, soon
+		return nil, wait
 	}
 	if short > 0 {
 		return &auxerrors.BlockObjectStoreError{
 			Op: "put", Reason: auxerrors.ErrCannotFit, Index: -1, Limit: s.slots.total,
 			Detail: fmt.Sprintf("%d new blocks, %d slots too many: %d blocks are retained, %d slots viewed or still in use by reads",
-				p.absent, short, s.retains, s.counts.openViews),
+				p.absent, short, s.retains, s.memory.views.Load()),
 			Advice: "increase max_bytes, or release or close what is no longer needed",
 		}, false
 	}
-	return nil, soon
+	return nil, wait
 }
 
 // nodeOf is the node of a count, nil if its block is not stored.

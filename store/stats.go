@@ -34,18 +34,18 @@ type Stats struct {
 
 	Reads       uint64 // Get and View calls that succeeded
 	BlocksRead  uint64 // blocks they returned
-	Misses      uint64 // Get and View calls that found a block absent; the sum of the next three
+	Misses      uint64 // Get and View calls that found a block absent; the sum of the next four
 	EvictedMiss uint64 // of these, the absent block was evicted
 	RemovedMiss uint64 // ... was removed
-	NeverStored uint64 // ... was never stored, as far as the store remembers
+	NeverStored uint64 // ... was never stored in this generation
+	AbsentMiss  uint64 // ... was never stored, or evicted or removed so long ago that this is forgotten
 	Corrupt     uint64 // reads that found a wrong checksum; counted with Verify only
 }
 
 // counts are the counters of a store, under its mutex.
 type counts struct {
 	puts, refusedPuts, stored, present, conflicts, dropped, leftOut, evicted, removed uint64
-	reads, blocksRead, evictedMiss, removedMiss, neverStored, corrupt                 uint64
-	openViews                                                                         int
+	reads, blocksRead, evictedMiss, removedMiss, neverStored, absentMiss, corrupt     uint64
 }
 
 // Stats takes a snapshot, in constant time. After Close only the counters and
@@ -60,7 +60,7 @@ func (s *Store) Stats() Stats {
 		Used:       s.slots.used,
 		Retained:   s.retains,
 		Pending:    len(s.pending.places),
-		OpenViews:  c.openViews,
+		OpenViews:  int(s.memory.views.Load()),
 		Orphaned:   s.slots.orphaned,
 		MaxBytes:   s.maxBytes,
 		BlockBytes: s.blockBytes,
@@ -73,8 +73,8 @@ func (s *Store) Stats() Stats {
 		Stored: c.stored, Present: c.present, Conflicts: c.conflicts, Dropped: c.dropped, LeftOut: c.leftOut,
 		Evicted: c.evicted, Removed: c.removed,
 		Reads: c.reads, BlocksRead: c.blocksRead,
-		Misses:      c.evictedMiss + c.removedMiss + c.neverStored,
-		EvictedMiss: c.evictedMiss, RemovedMiss: c.removedMiss, NeverStored: c.neverStored,
+		Misses:      c.evictedMiss + c.removedMiss + c.neverStored + c.absentMiss,
+		EvictedMiss: c.evictedMiss, RemovedMiss: c.removedMiss, NeverStored: c.neverStored, AbsentMiss: c.absentMiss,
 		Corrupt: c.corrupt,
 	}
 	if s.verify {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"hash/maphash"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -9,63 +10,77 @@ import (
 	auxerrors "github.com/auxoutput/auxoutput/errors"
 )
 
-// Store keeps blocks of rows under their hashes. Make one with [New].
+// Store keeps blocks of rows under their hashes. Make one with [New], and end it
+// with [Store.Close] or [Store.Shutdown].
 type Store struct {
 	blockBytes int
 	maxBytes   int64
 	verify     bool
 	seed       maphash.Seed
-	memory     memory
+	memory     *memory
+	cleanup    runtime.Cleanup // gives the memory back if the store is dropped without Close
 
-	patience   int // how often to try for mu before sleeping
+	tries      int // how often to try for mu before sleeping
 	mu         sync.Mutex
-	changed    sync.Cond // something that a waiter may wait for has happened
-	waiters    int       // goroutines waiting for changed
-	stuckPuts  int       // puts that wait for a slot to be no longer copied from
+	waiting    waiting
 	closed     bool
 	unmapped   bool
+	unmapError error
 	inFlight   int // copies under way and open views: what Close waits for
 	generation uint64
 
-	index    index
-	recency  recency
-	pending  pending
-	departed departed
+	index   index
+	recency recency
+	pending pending
+	history history
 
-	slots   slots
-	retains int // blocks that are retained
-	counts  counts
-	warm    warmth
+	slots    slots
+	retains  int // blocks that are retained
+	counts   counts
+	prefetch prefetch
 }
 
 // New reserves the memory for a store and returns it empty, in generation 0.
 // Options that make no sense are a [auxerrors.ConfigError]; memory that the
 // system refuses is a [auxerrors.BlockObjectStoreError] that wraps
 // [auxerrors.ErrMemory].
+//
+// Close gives the memory back. A store that is dropped without Close is a leak
+// until the garbage collector finds it, which may be late: it does not see how much
+// memory hangs on it. [Process] counts such stores.
 func New(options Options) (*Store, error) {
 	slots, err := options.slots()
 	if err != nil {
 		return nil, err
+	}
+	m, err := newMemory(options, slots)
+	if err != nil {
+		return nil, &auxerrors.BlockObjectStoreError{
+			Op: "new", Reason: auxerrors.ErrMemory, Index: -1, Limit: slots,
+			Detail: err.Error(), Advice: "lower max_bytes, or raise the memory limit of the process",
+		}
 	}
 	s := &Store{
 		blockBytes: options.BlockBytes,
 		maxBytes:   options.MaxBytes,
 		verify:     options.Verify,
 		seed:       maphash.MakeSeed(),
-		patience:   patience(),
-		departed:   newDeparted(slots),
+		memory:     m,
+		tries:      lockTries(),
+		recency:    recency{nodes: m.nodes},
+		slots:      newSlots(m.nodes),
 	}
-	s.changed.L = &s.mu
-	if err := s.memory.reserve(options, slots); err != nil {
-		return nil, &auxerrors.BlockObjectStoreError{
-			Op: "new", Reason: auxerrors.ErrMemory, Index: -1, Limit: slots,
-			Detail: err.Error(), Advice: "lower max_bytes, or raise the memory limit of the process",
-		}
-	}
-	s.index = index{cells: s.memory.cells, nodes: s.memory.nodes}
-	s.recency = recency{nodes: s.memory.nodes}
-	s.slots = newSlots(s.memory.nodes)
+	s.waiting.init(&s.mu)
+	s.lookUpIn(m.table)
+	process.open.Add(1)
+	s.cleanup = runtime.AddCleanup(s, (*memory).dropped, m)
 	return s, nil
+}
+
+// lookUpIn makes t the table in which blocks are found.
+func (s *Store) lookUpIn(t table) {
+	s.index = index{cells: t.cells, nodes: s.recency.nodes}
+	s.history = history{marks: t.marks}
 }
 
 // BlockBytes is the size of every block.
@@ -81,76 +96,9 @@ func (s *Store) Generation() uint64 {
 	return s.generation
 }
 
-// Reset starts a new generation and returns it: every block, every retain and
-// every memory of what was evicted is gone at once. Reads and views that have
-// begun end with the rows they began with.
-func (s *Store) Reset() (uint64, error) {
-	s.lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return 0, s.closedError("reset")
-	}
-	if s.inFlight == 0 {
-		s.slots.freeAll()
-	} else {
-		s.slots.freeAllButPinned()
-	}
-	clear(s.index.cells)
-	s.recency.clear()
-	s.pending.clear()
-	s.retains = 0
-	s.generation++
-	s.notify()
-	return s.generation, nil
-}
-
-// Close waits for the reads, views and puts that have begun, gives the memory
-// back and makes every later operation an [auxerrors.ErrClosed]. A second call
-// waits for the first and does nothing more.
-//
-// Whoever holds a [View] and closes the store waits for ever: close views first.
-func (s *Store) Close() error {
-	s.lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		for !s.unmapped {
-			s.wait()
-		}
-		return nil
-	}
-	s.closed = true
-	s.notify()
-	for s.inFlight > 0 {
-		s.wait()
-	}
-	s.index, s.recency, s.pending = index{}, recency{}, pending{}
-	s.slots.nodes = nil
-	err := s.memory.release()
-	s.unmapped = true
-	s.notify()
-	if err != nil {
-		return &auxerrors.BlockObjectStoreError{Op: "close", Reason: auxerrors.ErrMemory, Index: -1, Limit: s.slots.total, Detail: err.Error()}
-	}
-	return nil
-}
-
-// wait lets others at the store until something has changed.
-func (s *Store) wait() {
-	s.waiters++
-	s.changed.Wait()
-	s.waiters--
-}
-
-// notify wakes those who wait.
-func (s *Store) notify() {
-	if s.waiters > 0 {
-		s.changed.Broadcast()
-	}
-}
-
 // tag is a seeded hash of a block hash, of which the upper half places it in the
 // index. Block hashes come from prompts that others choose, so without the seed
-// they could crowd one place.
+// many of them could be made to fall into one place.
 type tag uint64
 
 func (s *Store) tag(hash *blockhash.Hash) tag {

@@ -43,18 +43,19 @@ func (s *Store) View(hashes []blockhash.Hash) (View, error) {
 
 func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	state := viewPool.Get().(*viewState)
-	if fault := s.acquire("view", hashes, &state.found, generation, (*Store).pinView); fault != nil {
+	if fault := s.acquire("view", hashes, &state.found, generation, (*Store).pinViews); fault != nil {
 		viewPool.Put(state)
 		return View{}, fault
 	}
 	state.store = s
 	fault := s.check("view", hashes, state.found.slots)
 	s.lock()
-	s.counts.openViews++
+	s.memory.views.Add(1)
 	if fault != nil {
-		s.unpinViews(state.found.slots)
+		s.unpinViews(&state.found)
 		s.endRead(0, fault)
 		s.mu.Unlock()
+		state.store = nil // or the pool would keep the store
 		viewPool.Put(state)
 		return View{}, fault
 	}
@@ -64,26 +65,43 @@ func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	return View{state: state, ticket: state.ticket.Load()}, nil
 }
 
-// pinView keeps a block from being evicted, and so without a place in the
-// recency list, until the view is closed.
-func (s *Store) pinView(slot int32) {
-	n := &s.recency.nodes[slot]
-	n.views++
-	if n.is(listed) {
-		s.recency.unlink(slot)
-	}
-}
-
-// unpinViews ends a view of slots: what nothing else holds becomes newest.
-func (s *Store) unpinViews(slots []int32) {
-	for i := len(slots) - 1; i >= 0; i-- {
-		slot := slots[i]
-		s.slots.unpinView(slot)
-		if n := &s.recency.nodes[slot]; n.is(live) && !n.held() {
-			s.freshen(slot)
+// pinViews keeps blocks from being evicted, and so without a place in the recency
+// list, until the view is closed.
+func (s *Store) pinViews(slots []int32) {
+	viewed, copied := 0, 0 // counted in registers
+	for _, slot := range slots {
+		n := &s.recency.nodes[slot]
+		if n.views == 0 {
+			viewed++
+			if n.busy > 0 {
+				copied--
+			}
+		}
+		n.views++
+		if n.is(listed) {
+			s.recency.unlink(slot)
 		}
 	}
-	s.counts.openViews--
+	s.slots.viewed += viewed
+	s.slots.copied += copied
+}
+
+// unpinViews ends a view of slots: what nothing else holds becomes newest. Blocks of
+// an older generation are gone.
+func (s *Store) unpinViews(f *found) {
+	stale := f.generation != s.generation
+	for i := len(f.slots) - 1; i >= 0; i-- {
+		slot := f.slots[i]
+		n := &s.recency.nodes[slot]
+		if n.views--; n.views > 0 {
+			continue
+		}
+		s.slots.viewEnded(slot, stale)
+		if !stale && n.is(live) && n.refs == 0 {
+			s.makeNewest(slot)
+		}
+	}
+	s.memory.views.Add(-1)
 }
 
 func (v View) open(op string) error {
@@ -151,9 +169,8 @@ func (v View) Close() error {
 	s, state := v.state.store, v.state
 	state.lent.poison()
 	s.lock()
-	s.unpinViews(state.found.slots)
-	s.inFlight--
-	s.notify()
+	s.unpinViews(&state.found)
+	s.endUse()
 	s.mu.Unlock()
 	state.store = nil
 	viewPool.Put(state)

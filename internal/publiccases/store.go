@@ -19,7 +19,7 @@ var storeCases = []publicCase{
 			"https://github.com/sgl-project/sglang/pull/36562",
 		},
 		met:    "Of 20.4 GiB that were asked for 32 GiB were pinned, because the allocator rounds up to a power of two.",
-		answer: "Slots are the budget divided by the block and rounded down; rows stay below it, and book-keeping is a stated 80 bytes a slot.",
+		answer: "Slots are the budget divided by the block and rounded down; rows stay below it, and book-keeping is a stated 88 bytes a slot.",
 		tests: []test{
 			{"store", "TheBudgetIsNeverRoundedUp"},
 		},
@@ -171,7 +171,7 @@ var storeCases = []publicCase{
 			"https://github.com/kvcache-ai/Mooncake/issues/3076",
 		},
 		met:    "Of some thousand keys each failed because of the time between the look and the fetch.",
-		answer: "A prefix can be looked up and retained in one step, and an error tells evicted from never stored as far as is remembered.",
+		answer: "A prefix can be looked up and retained in one step, and an error tells evicted from never stored, or says that it no longer knows.",
 		tests: []test{
 			{"store", "AReadSaysWhetherABlockWasEvictedOrNeverStored"},
 		},
@@ -209,6 +209,30 @@ var storeCases = []publicCase{
 		tests: []test{
 			{"bench/capacity", "ACapacityIsToldInBlocksTokensAndBytes"},
 			{"store", "TheStoreTellsItsCapacityAndWhatBecameOfIt"},
+		},
+	},
+	{
+		id: "PC-125",
+		sources: []string{
+			"https://github.com/VictoriaMetrics/fastcache/pull/77",
+			"https://github.com/cockroachdb/pebble/issues/1588",
+		},
+		met:    "Caches outside the Go heap were dropped without Close, and the process ran out of memory that no Go tool shows.",
+		answer: "The collector gives the memory of a dropped store back; one figure tells what all stores of the process have mapped, and how many were dropped.",
+		tests: []test{
+			{"store", "AStoreDroppedWithoutCloseGivesItsMemoryBack"},
+		},
+	},
+	{
+		id: "PC-127",
+		sources: []string{
+			"https://github.com/orca-zhang/ecache/issues/7",
+			"https://github.com/allegro/bigcache/issues/205",
+		},
+		met:    "A cache panicked at a capacity of 65,535, another one for a size that came out negative.",
+		answer: "Slots around a power of two are all there, and eviction is exact; sizes that make no sense are typed errors.",
+		tests: []test{
+			{"store", "SlotsAroundAPowerOfTwoAreAllThereAndOddSizesAreRefused"},
 		},
 	},
 }

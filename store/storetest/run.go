@@ -25,6 +25,7 @@ func Run(t *testing.T, factory Factory) {
 	t.Run("Limits", func(t *testing.T) {
 		checkLimits(t, factory)
 		t.Run("many goroutines stay within the budget", func(t *testing.T) { checkBudget(t, factory) })
+		t.Run("many puts that wait all get through", func(t *testing.T) { checkStuckPuts(t, factory) })
 	})
 }
 

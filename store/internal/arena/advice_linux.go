@@ -16,6 +16,11 @@ func adviseHugePages(b []byte) {
 	_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
 }
 
+// adviseNoDump keeps b out of core dumps, which would be as large as the store.
+func adviseNoDump(b []byte) {
+	_ = unix.Madvise(b, unix.MADV_DONTDUMP)
+}
+
 // populate faults the pages of b in. MADV_POPULATE_WRITE came with Linux 5.14;
 // older kernels answer EINVAL. Pieces start at multiples of the page size.
 func populate(b []byte) error {

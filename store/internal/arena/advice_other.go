@@ -8,6 +8,9 @@ const noReserve = 0
 // adviseHugePages does nothing: the other systems choose page sizes themselves.
 func adviseHugePages([]byte) {}
 
+// adviseNoDump does nothing: of the other systems only some can be asked.
+func adviseNoDump([]byte) {}
+
 func populate(b []byte) error {
 	touchPages(b)
 	return nil

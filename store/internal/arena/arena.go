@@ -7,6 +7,8 @@
 // (the race detector sees nothing but Go memory), it is a slab of the heap.
 package arena
 
+import "sync/atomic"
+
 // HugePage is the size of a transparent huge page on the platforms that have
 // them; regions of at least this size begin at a multiple of it.
 const HugePage = 2 << 20
@@ -18,7 +20,8 @@ const populateStep = 64 << 20
 // becomes the limit.
 const mostPopulators = 4
 
-// Region is a piece of memory of fixed size. The zero Region is empty.
+// Region is a piece of memory of fixed size. The zero Region is empty, and so is a
+// nil one.
 type Region struct {
 	raw   []byte // as the system gave it
 	bytes []byte // the part in use
@@ -28,10 +31,16 @@ type Region struct {
 // used after Release.
 func (r *Region) Bytes() []byte { return r.bytes }
 
+var mapped atomic.Int64 // of all regions
+
+// MappedBytes is the address space outside the Go heap that all regions of the
+// process hold.
+func MappedBytes() int64 { return mapped.Load() }
+
 // Mapped is the number of bytes of address space outside the Go heap that the
 // region holds, including what alignment cost; 0 for a slab of the heap.
 func (r *Region) Mapped() int64 {
-	if !offHeap {
+	if !offHeap || r == nil {
 		return 0
 	}
 	return int64(len(r.raw))

@@ -34,7 +34,9 @@ func New(size int, _ bool) (*Region, error) {
 
 // Release drops the reference to the memory; the garbage collector does the rest.
 func (r *Region) Release() error {
-	r.raw, r.bytes = nil, nil
+	if r != nil {
+		r.raw, r.bytes = nil, nil
+	}
 	return nil
 }
 

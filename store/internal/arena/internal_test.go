@@ -18,6 +18,7 @@ func TestTouchingThePagesLeavesThemZeroed(t *testing.T) {
 }
 
 func TestARegionKnowsWhatItMapsOutsideOfTheHeap(t *testing.T) {
+	before := MappedBytes()
 	r, err := New(HugePage+1, true)
 	require.NoError(t, err)
 	if offHeap {
@@ -25,6 +26,13 @@ func TestARegionKnowsWhatItMapsOutsideOfTheHeap(t *testing.T) {
 	} else {
 		require.Zero(t, r.Mapped())
 	}
+	require.Equal(t, before+r.Mapped(), MappedBytes(), "and is counted with all others")
+	require.NoError(t, r.Release())
 	require.NoError(t, r.Release())
 	require.Zero(t, r.Mapped())
+	require.Equal(t, before, MappedBytes())
+
+	r = nil
+	require.Zero(t, r.Mapped(), "nor does one that was never made")
+	require.NoError(t, r.Release())
 }

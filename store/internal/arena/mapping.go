@@ -28,6 +28,8 @@ func New(size int, hugePages bool) (*Region, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mapping %d bytes: %w", length, err)
 	}
+	mapped.Add(int64(length))
+	adviseNoDump(raw)
 	if size >= HugePage {
 		skip = alignedStart(uintptr(unsafe.Pointer(&raw[0])))
 	}
@@ -42,7 +44,7 @@ func New(size int, hugePages bool) (*Region, error) {
 
 // Release gives the memory back. The region's bytes must not be used any more.
 func (r *Region) Release() error {
-	if r.raw == nil {
+	if r == nil || r.raw == nil {
 		return nil
 	}
 	raw := r.raw
@@ -50,6 +52,7 @@ func (r *Region) Release() error {
 	if err := unix.Munmap(raw); err != nil {
 		return fmt.Errorf("unmapping %d bytes: %w", len(raw), err)
 	}
+	mapped.Add(-int64(len(raw)))
 	return nil
 }
 
