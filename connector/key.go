@@ -25,7 +25,7 @@ func keyOf(hash blockhash.Hash, admission uint64) blockhash.Hash {
 	digest := sha256.Sum256(input)
 	key, err := blockhash.FromBytes(digest[:])
 	if err != nil {
-		panic(err) // a SHA-256 digest has a legal length
+		panic(err) // a SHA-256 digest has a length that a hash may have
 	}
 	return key
 }

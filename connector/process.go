@@ -134,9 +134,6 @@ func (w *Worker) plan(batch Batch) error {
 			return err
 		}
 	}
-	if n == 0 {
-		return nil
-	}
 	// Equal, and not merely enough or divisible: rows of more layers, more columns or
 	// wider ids have other lengths, and would be taken for those of other tokens.
 	if !slices.Contains(batch.Bounds[n:], batch.RowCount) {

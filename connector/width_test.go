@@ -1,7 +1,6 @@
 package connector_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +73,7 @@ func TestRowsOfAnotherWidthAreRefusedUnlessTheBytesAgree(t *testing.T) {
 		require.NoError(t, w.Close())
 		require.NoError(t, s.Close())
 	}
-	t.Log(fmt.Sprintf("%d steps refused, %d of them with bytes that are enough and divisible", refused, divisible))
+	t.Logf("%d steps refused, %d of them with bytes that are enough and divisible", refused, divisible)
 	require.Greater(t, divisible, 5_000)
 }
 

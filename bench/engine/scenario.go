@@ -32,11 +32,7 @@ type Drop struct {
 	Draw uint64 `json:"draw"`
 }
 
-// faults reports whether jobs may lose rows without a fault of the connector.
-func (s *Scenario) faults() bool { return len(s.Abandons)+len(s.Damages) > 0 }
-
-// due takes the events off a list that are to happen before a step, and says how many
-// there are.
+// due takes the events off a list that are to happen before a step.
 func due[T any](list *[]T, step int, of func(T) int) []T {
 	n := 0
 	for n < len(*list) && of((*list)[n]) <= step {

@@ -166,3 +166,11 @@ func TestWhatIsNoVersionOrNoRuleSaysSo(t *testing.T) {
 	require.Equal(t, "Nature(99)", guard.Nature(99).String())
 	require.Equal(t, "only because rows are stored by KV slot", guard.SlotStorage.String())
 }
+
+func TestASingleRankKeepsTheRulesOfEveryVersionForModelRunner2(t *testing.T) {
+	for _, version := range []guard.Version{guard.Latest, guard.Merged} {
+		checked, err := version.Check(guard.SingleRank())
+		require.NoError(t, err, version)
+		require.NoError(t, checked.Ready())
+	}
+}

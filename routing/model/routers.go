@@ -76,14 +76,14 @@ func (o object) denseLayers(layers int) ([]int, error) {
 
 // besides describes r by the first layer in which it differs from other.
 func (r routers) besides(other routers) string {
-	for layer, has := range r.at {
-		if has && !other.at[layer] {
-			return fmt.Sprintf("%d MoE layers, layer %d among them", r.count(), layer)
-		} else if !has && other.at[layer] {
-			return fmt.Sprintf("%d MoE layers, layer %d not among them", r.count(), layer)
-		}
+	layer, not := 0, ""
+	for r.at[layer] == other.at[layer] {
+		layer++
 	}
-	return ""
+	if !r.at[layer] {
+		not = "not "
+	}
+	return fmt.Sprintf("%d MoE layers, layer %d %samong them", r.count(), layer, not)
 }
 
 // refuseForeignRouters refuses a file whose routers are not where the rules of this
