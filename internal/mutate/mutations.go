@@ -43,7 +43,7 @@ var mutations = []mutation{
 	{"slots.go", "		if n.busy == 0 && n.views == 0 {\n			return s.fresh\n		}\n		n.flags = orphaned\n", "		_ = n\n		return s.fresh\n", "after a reset give away slots that are still read"},
 	{"slots.go", "	if slot <= s.fresh {\n		s.vacate(slot)\n	}\n", "	s.vacate(slot)\n", "after a reset hand out a slot twice"},
 	{"put.go", "(wait || behind && p.absent > 0)", "wait", "small puts overtake a large one that waits"},
-	{"waiting.go", "	place.left.Broadcast()\n", "	place.left.Broadcast()\n	w.filled.Broadcast()\n", "puts that wait wake whoever waits for rows"},
+	{"waiting.go", "	w.last = p\n", "	w.last = p\n	w.wakeFirst()\n", "a put that begins to wait wakes the first one"},
 	{"close.go", "		if s.inFlight > 0 && ctx.Err() != nil {", "		if ctx.Err() != nil {", "a store that nobody uses is said to be in use"},
 	{"process.go", "	if m.views.Load() > 0 {", "	if m.views.Load() > 1 {", "unmap what slices of a lost view show"},
 	{"store.go", "	s.cleanup = runtime.AddCleanup(s, (*memory).dropped, m)\n", "", "a store that is dropped keeps its memory"},
