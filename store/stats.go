@@ -9,7 +9,7 @@ type Stats struct {
 	Used       int   // blocks stored
 	Retained   int   // blocks stored that are retained, so that they cannot be evicted
 	Pending    int   // hashes retained whose blocks are not stored
-	OpenViews  int   // views not closed yet
+	OpenViews  int   // views that hold their blocks: not closed yet, or closed and still in use
 	Orphaned   int   // slots of removed blocks that open views or copies still keep
 	MaxBytes   int64 // the budget
 	BlockBytes int   // size of a block
