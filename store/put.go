@@ -76,7 +76,7 @@ func (s *Store) fill(p *staged, blocks []Block) {
 		if it.stored || it.dropped {
 			continue
 		}
-		more := blocks[it.last].Rows
+		more := blocks[it.first].Rows
 		if it.slot == next && follows(rows, more) {
 			rows = rows[:len(rows)+len(more)]
 			next++

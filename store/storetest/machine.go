@@ -56,6 +56,9 @@ func Property(factory Factory) func(*rapid.T) {
 		real, err := factory(slots, blockBytes)
 		require.NoError(t, err)
 		mc := &machine{real: real, model: NewModel(slots, blockBytes), blockBytes: blockBytes}
+		if verifier, ok := real.(Verifier); ok {
+			mc.model.Verify = verifier.Verifies()
+		}
 		defer func() {
 			for _, view := range mc.views {
 				_ = view.real.Close() // the store would wait for it
@@ -130,7 +133,11 @@ func (mc *machine) drawBatch(t *rapid.T) store.Batch {
 		if rapid.IntRange(0, 39).Draw(t, "odd size") == 0 {
 			size++
 		}
-		rows := payload(hash, mc.tries, size)
+		try := mc.tries
+		if rapid.IntRange(0, 2).Draw(t, "known rows") == 0 {
+			try = 0 // the same rows again, perhaps
+		}
+		rows := payload(hash, try, size)
 		if array != nil {
 			array = append(array, rows...)
 			rows = array[len(array)-size:]
@@ -184,12 +191,41 @@ func (mc *machine) put(t *rapid.T) {
 	batch.Evicted = &gone
 	got, err := mc.real.Put(batch)
 	sameReason(t, wantErr, err)
-	got.Conflicts = 0 // known with an option only
-	want.Conflicts = 0
+	if !mc.model.Verify {
+		got.Conflicts = 0 // the store may know them, or not
+	}
 	require.Equal(t, want, got)
+	if err == nil {
+		require.Equal(t, distinct(batch.Blocks), got.Stored+got.Present+got.LeftOut+got.Dropped, "each block has one fate")
+		require.Equal(t, got.Stored+got.Present, mc.there(batch.Blocks), "and these two are to be there")
+	}
 	for _, hash := range gone {
 		require.Nil(t, mc.model.find(hash), "a block that is there was named as evicted")
 	}
+}
+
+// distinct counts different hashes.
+func distinct(blocks []store.Block) int {
+	hashes := map[blockhash.Hash]bool{}
+	for _, block := range blocks {
+		hashes[block.Hash] = true
+	}
+	return len(hashes)
+}
+
+// there counts those of the different blocks that the store has.
+func (mc *machine) there(blocks []store.Block) int {
+	hashes := map[blockhash.Hash]bool{}
+	for _, block := range blocks {
+		hashes[block.Hash] = mc.real.Prefix([]blockhash.Hash{block.Hash}) == 1
+	}
+	n := 0
+	for _, there := range hashes {
+		if there {
+			n++
+		}
+	}
+	return n
 }
 
 func (mc *machine) get(t *rapid.T) {

@@ -18,7 +18,8 @@ type Model struct {
 	generation uint64
 	closed     bool
 
-	// Verify counts conflicts: payloads that differ from the block that is there.
+	// Verify counts conflicts: blocks with a payload that differs from the one that
+	// is there, or from that of their first mention in the batch.
 	Verify bool
 
 	order []*modelBlock // stored blocks, oldest first; the place of a held one means nothing
@@ -159,13 +160,14 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 
 	// 4. Each distinct block: newest, backwards.
 	var distinct []store.Block
+	conflicts := map[blockhash.Hash]bool{}
 	for _, block := range b.Blocks {
 		at := slices.IndexFunc(distinct, func(d store.Block) bool { return d.Hash == block.Hash })
-		if at >= 0 {
-			distinct[at].Rows = block.Rows
-			continue
+		if at < 0 {
+			distinct = append(distinct, block)
+		} else if !bytes.Equal(distinct[at].Rows, block.Rows) {
+			conflicts[block.Hash] = true // the first one counts
 		}
-		distinct = append(distinct, block)
 	}
 	incoming := map[*modelBlock]bool{} // blocks of this batch; true: new
 	for _, block := range slices.Backward(distinct) {
@@ -174,8 +176,8 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 			m.touch(stored)
 			incoming[stored] = false
 			result.Present++
-			if m.Verify && !bytes.Equal(stored.rows, block.Rows) {
-				result.Conflicts++
+			if !bytes.Equal(stored.rows, block.Rows) {
+				conflicts[block.Hash] = true
 			}
 			continue
 		}
@@ -183,6 +185,9 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 		m.order = append(m.order, fresh)
 		incoming[fresh] = true
 		result.Stored++
+	}
+	if m.Verify {
+		result.Conflicts = len(conflicts)
 	}
 
 	// 5. Terminal hashes: newest, or gone if they were removed meanwhile.
@@ -231,6 +236,10 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 				m.gone[victim.hash] = why // it was never stored again
 			}
 			continue
+		}
+		if _, own := incoming[victim]; own {
+			result.Present--
+			result.Dropped++
 		}
 		m.drop(victim, auxerrors.ErrEvicted)
 		result.Evicted++

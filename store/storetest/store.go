@@ -37,6 +37,11 @@ type (
 	Snapshotter interface {
 		Snapshot() store.Snapshot
 	}
+	// Verifier may compare rows that are put with those that are there. If it says
+	// that it does, the conflicts it counts have to be the model's.
+	Verifier interface {
+		Verifies() bool
+	}
 	// Counter counts what is there.
 	Counter interface {
 		Stats() store.Stats
