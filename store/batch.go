@@ -89,9 +89,8 @@ type item struct {
 	sum     uint64
 }
 
-// stage checks what can be checked of a batch without looking at the store, and
-// finds its distinct blocks.
-func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
+// checkBatch checks what can be checked of a batch without looking at the store.
+func (s *Store) checkBatch(b *Batch) *auxerrors.BlockObjectStoreError {
 	for i := range b.Blocks {
 		block := &b.Blocks[i]
 		if block.Hash.IsZero() {
@@ -103,12 +102,26 @@ func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 			return err
 		}
 	}
-	if err := s.stageTags("retain", &p.retainTags, b.Retain); err != nil {
+	for _, list := range [2]struct {
+		op     string
+		hashes []blockhash.Hash
+	}{{"retain", b.Retain}, {"release", b.Release}} {
+		for i := range list.hashes {
+			if list.hashes[i].IsZero() {
+				return s.hashError(list.op, auxerrors.ErrInvalidHash, list.hashes[i], i)
+			}
+		}
+	}
+	return nil
+}
+
+// stage checks a batch and finds its distinct blocks.
+func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
+	if err := s.checkBatch(b); err != nil {
 		return err
 	}
-	if err := s.stageTags("release", &p.releaseTags, b.Release); err != nil {
-		return err
-	}
+	s.stageTags(&p.retainTags, b.Retain)
+	s.stageTags(&p.releaseTags, b.Release)
 	p.stageItems(s, b.Blocks)
 	if s.verify {
 		for i := range p.items {
@@ -118,15 +131,11 @@ func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 	return nil
 }
 
-func (s *Store) stageTags(op string, tags *[]tag, hashes []blockhash.Hash) *auxerrors.BlockObjectStoreError {
+func (s *Store) stageTags(tags *[]tag, hashes []blockhash.Hash) {
 	*tags = (*tags)[:0]
 	for i := range hashes {
-		if hashes[i].IsZero() {
-			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
-		}
 		*tags = append(*tags, s.tag(&hashes[i]))
 	}
-	return nil
 }
 
 func (p *staged) stageItems(s *Store, blocks []Block) {

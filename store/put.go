@@ -34,7 +34,9 @@ func (s *Store) Put(batch Batch) (PutResult, error) {
 	fault := s.stage(p, &batch)
 
 	s.lock()
-	if fault == nil {
+	if s.closed {
+		fault = s.closedError("put")
+	} else if fault == nil {
 		fault = s.admit(p, &batch)
 	}
 	if fault != nil {

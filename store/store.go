@@ -3,6 +3,7 @@ package store
 import (
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/auxoutput/auxoutput/blockhash"
@@ -26,6 +27,7 @@ type Store struct {
 	unmapped   bool
 	inFlight   int // copies under way and open views: what Close waits for
 	generation uint64
+	current    atomic.Uint64 // a copy of generation, for those who do not hold mu
 
 	index    index
 	recency  recency
@@ -100,6 +102,7 @@ func (s *Store) Reset() (uint64, error) {
 	s.pending.clear()
 	s.retains = 0
 	s.generation++
+	s.current.Store(s.generation)
 	s.notify()
 	return s.generation, nil
 }
@@ -179,6 +182,6 @@ func neighbours(slots []int32) int {
 	return n
 }
 
-func (s *Store) closedError(op string) error {
+func (s *Store) closedError(op string) *auxerrors.BlockObjectStoreError {
 	return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}
 }

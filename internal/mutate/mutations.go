@@ -35,10 +35,10 @@ var mutations = []mutation{
 	{"store.go", "	s.pending.clear()\n	s.retains = 0", "	s.retains = 0", "a reset keeps counts of absent blocks"},
 	{"options.go", "	slots := o.MaxBytes / int64(o.BlockBytes)", "	slots := (o.MaxBytes + int64(o.BlockBytes) - 1) / int64(o.BlockBytes)", "one slot more than the budget"},
 	{"options.go", "		if high != 0 || low > math.MaxInt64 {", "		if high != 0 {", "a budget that overflows"},
-	{"lease.go", "		if listed[hash]++; listed[hash] > l.counts[hash] {", "		if listed[hash]++; listed[hash] > l.counts[hash]+1 {", "a lease releases what another one holds"},
-	{"writer.go", "		w.failure = err\n", "", "a failure in the background is forgotten"},
+	{"lease.go", "		if !l.counts.lower(l.tags[i], &hashes[i]) {", "		if !l.counts.lower(l.tags[i], &hashes[i]) && i > 0 {", "a lease releases what another one holds"},
+	{"writer.go", "		w.failure, w.failed = err, p.ticket\n", "", "a failure in the background is forgotten"},
 	{"departed.go", "	x := (uint64(t) ^ generation*odd1) * odd2", "	x := uint64(t) * odd2", "remember the older generation"},
-	{"writer.go", "			skip := w.failure != nil\n", "			skip := false\n", "batches behind a failure are applied"},
+	{"writer.go", "			closed, skip := w.closed, w.failure != nil\n", "			closed, skip := w.closed, false\n", "batches behind a failure are applied"},
 	{"memory.go", "errors.Join(fmt.Errorf(\"%s: %w\", r.what, err), m.release())", "errors.Join(fmt.Errorf(\"%s: %w\", r.what, err))", "memory that is refused in part is kept in part"},
 	{"prefix.go", "	if generation != s.generation {\n		return 0, s.generationError(\"remove\", generation)\n	}\n", "", "a removal that a reset overtook drops newer rows"},
 }
