@@ -16,6 +16,8 @@ type verified struct{ *store.Store }
 
 func (verified) Verifies() bool { return true }
 
+func (v verified) TakeLease() storetest.Lease { return v.Lease() }
+
 func (v verified) OpenView(hashes []blockhash.Hash) (storetest.View, error) { return v.View(hashes) }
 
 // factory makes stores whose budget is not a whole number of blocks.

@@ -122,7 +122,7 @@ func (v View) WriteTo(w io.Writer) (written int64, err error) {
 	}
 	defer v.state.end()
 	for rest := v.state.found.slots; len(rest) > 0; {
-		if v.state.closed() {
+		if written > 0 && v.state.closed() {
 			return written, viewClosed("view write", fmt.Sprintf(" since, after %d bytes", written))
 		}
 		n := neighbours(rest)

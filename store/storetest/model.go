@@ -36,7 +36,13 @@ type modelBlock struct {
 	doomed bool // goes with the last release
 }
 
-type modelView struct{ blocks []*modelBlock }
+// modelView is a view until its blocks are given back: by Close, or by the last use if
+// the view is closed while it is used.
+type modelView struct {
+	blocks []*modelBlock
+	uses   int
+	closed bool
+}
 
 // NewModel makes an empty model in generation 0.
 func NewModel(slots, blockBytes int) *Model {
@@ -270,7 +276,7 @@ func (m *Model) view(blocks []*modelBlock) *modelView {
 	for _, block := range blocks {
 		block.views++
 	}
-	view := &modelView{blocks}
+	view := &modelView{blocks: blocks}
 	m.views = append(m.views, view)
 	return view
 }
