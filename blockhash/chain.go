@@ -10,6 +10,9 @@ import (
 // Chain hashes the blocks of one request as its tokens arrive: those of the
 // prompt first, then those generated. How the tokens are split over calls makes
 // no difference. A Chain is for one goroutine at a time.
+//
+// The zero Chain has no block length, so it never completes a block: it keeps all
+// tokens as pending, and its Reset is an error. Make one with [NewChain].
 type Chain struct {
 	algorithm   Algorithm
 	root        Hash
@@ -55,8 +58,12 @@ func NewChain(a Algorithm, root Hash, blockTokens int, request Request) (*Chain,
 // Reset empties the chain for another request under the same algorithm, root
 // and block length. It keeps the memory, so the slices that [Chain.Append] and
 // [Chain.Hashes] gave are overwritten from here on. The error wraps
-// [ErrRequest], and then the chain is as it was.
+// [ErrRequest], or [ErrBlockTokens] for the zero Chain, and then the chain is as it
+// was.
 func (c *Chain) Reset(request Request) error {
+	if c.blockTokens == 0 {
+		return fmt.Errorf("%w: the zero Chain has none, make one with NewChain", ErrBlockTokens)
+	}
 	if err := request.check(); err != nil {
 		return err
 	}
@@ -73,7 +80,7 @@ const maxReserve = 1 << 20
 // Reserve makes room for that many tokens more, after which appending them
 // allocates nothing. It stops at a million blocks.
 func (c *Chain) Reserve(tokens int) {
-	if tokens > 0 {
+	if tokens > 0 && c.blockTokens > 0 {
 		c.hashes = slices.Grow(c.hashes, min(tokens/c.blockTokens, maxReserve)+1)
 		c.pending = slices.Grow(c.pending, min(tokens, c.blockTokens-len(c.pending), maxReserve))
 	}
@@ -83,6 +90,10 @@ func (c *Chain) Reserve(tokens int) {
 // order; none completed, an empty slice. It is a part of the list that
 // [Chain.Hashes] gives: to be read only, and good until [Chain.Reset].
 func (c *Chain) Append(tokens ...uint32) []Hash {
+	if c.blockTokens == 0 {
+		c.pending = append(c.pending, tokens...)
+		return nil
+	}
 	before := len(c.hashes)
 	if held := len(c.pending); held > 0 {
 		take := min(c.blockTokens-held, len(tokens))

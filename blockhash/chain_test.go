@@ -163,3 +163,16 @@ func TestOneBlockAllocatesNothing(t *testing.T) {
 		}), "%v", a)
 	}
 }
+
+func TestTheZeroChainKeepsTokensAndCompletesNoBlock(t *testing.T) {
+	var c blockhash.Chain
+	require.Empty(t, c.Append())
+	c.Reserve(1 << 40)
+	require.Empty(t, c.Append(1, 2, 3))
+	require.Empty(t, c.Append(4))
+	require.Empty(t, c.Hashes())
+	require.Equal(t, []uint32{1, 2, 3, 4}, c.Pending())
+	require.Equal(t, 4, c.Tokens())
+	require.ErrorIs(t, c.Reset(blockhash.Request{}), blockhash.ErrBlockTokens)
+	require.Equal(t, 4, c.Tokens(), "as it was")
+}

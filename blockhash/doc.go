@@ -41,6 +41,11 @@
 // [ConcatView] name blocks longer than those hashed. [AppendSGLangPages] and
 // [AppendLLMDKeys] are what SGLang and llm-d use instead.
 //
+// # Weights
+//
+// A hash stands for the name of a LoRA, and for no weights. [Namespace] makes keys
+// that do, for stores that several adapters or models share.
+//
 // # Private stores
 //
 // [XXH64] is no engine's algorithm. It is the fastest, and its keys are tagged,

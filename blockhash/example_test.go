@@ -100,3 +100,33 @@ func ExampleHashBlock() {
 	fmt.Println(h, err)
 	// Output: 1876a790824e1c62cc68ce0472a1542ccc7bf2d1d5c9e53827fc516bb9f88601 <nil>
 }
+
+// An adapter is loaded again under its old name, so that its blocks have their old
+// hashes. In the next generation of its namespace they have other keys: rows of the
+// older weights are not found, and another adapter's are.
+func ExampleNamespace() {
+	root, err := blockhash.DefaultRoot(blockhash.SHA256)
+	if err != nil {
+		log.Fatal(err)
+	}
+	chain, err := blockhash.NewChain(blockhash.SHA256, root, 4, blockhash.Request{LoRA: "policy"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	hashes := chain.Append(1, 2, 3, 4, 5, 6, 7, 8)
+
+	policy := blockhash.NewNamespace("Qwen3-30B-A3B", "policy")
+	critic := blockhash.NewNamespace("Qwen3-30B-A3B", "critic")
+	stored := map[blockhash.Hash]string{
+		policy.Key(hashes[0]): "rows of policy",
+		critic.Key(hashes[0]): "rows of critic",
+	}
+
+	policy = policy.Next() // the adapter was loaded again
+	keys := policy.AppendKeys(nil, hashes)
+	fmt.Printf("policy: %q\n", stored[keys[0]])
+	fmt.Printf("critic: %q\n", stored[critic.Key(hashes[0])])
+	// Output:
+	// policy: ""
+	// critic: "rows of critic"
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"math/bits"
 
@@ -23,8 +24,10 @@ type Batch struct {
 	// than the store's is refused.
 	Generation uint64
 
-	// Blocks are published. Of blocks with the same hash the place of the first
-	// and the rows of the last count.
+	// Blocks are published. If a hash occurs more than once, its first mention
+	// counts, place and rows, as the first publication does from batch to batch.
+	// Later rows that differ are a conflict, which is known with Verify only.
+	// vLLM's store takes the rows of the last mention.
 	Blocks []Block
 
 	// Partial leaves out the blocks at the end of the list for which there is no
@@ -41,20 +44,21 @@ type Batch struct {
 	Release []blockhash.Hash
 
 	// Evicted, if not nil, is a list to which Put appends the hashes of the blocks
-	// that gave way: those counted in [PutResult] as Evicted, oldest first, and
-	// then those counted as Dropped or LeftOut. Who keeps something else under the same
-	// hashes can drop it too.
+	// that gave way, each once: those counted in [PutResult] as Evicted, oldest
+	// first, and then the others counted as Dropped or LeftOut. Who keeps something
+	// else under the same hashes can drop it too.
 	Evicted *[]blockhash.Hash
 }
 
-// PutResult says what became of the distinct blocks of a batch.
+// PutResult says what became of the distinct blocks of a batch. Stored and Present
+// together are those that are stored now; with LeftOut and Dropped they are all.
 type PutResult struct {
 	Stored    int // blocks that are stored now and were not before
-	Present   int // blocks that were stored already: only their recency changed
-	Conflicts int // of the blocks present, those with other bytes; known with Verify only
+	Present   int // blocks that were stored before, keep the bytes they had, and still are
+	Conflicts int // blocks with rows other than those stored before or mentioned first; known with Verify only
 	LeftOut   int // blocks for which there was no room in a Partial batch: not stored
-	Dropped   int // blocks that gave way to the rest of their own batch: released in it, and not stored
-	Evicted   int // blocks stored before that gave way
+	Dropped   int // blocks released in their own batch that gave way to the rest of it: not stored now
+	Evicted   int // blocks stored before that gave way, whether the batch has them or not
 }
 
 // staged is a batch prepared for the store: one item for each distinct block,
@@ -76,20 +80,19 @@ type staged struct {
 
 // item is a distinct block of a batch.
 type item struct {
-	first   int32 // place of its first mention in the batch
-	last    int32 // place of its last mention, whose rows count
+	first   int32 // place of its first mention in the batch, whose rows count
 	tag     tag
 	slot    int32 // where it is or will be stored, 0 as long as that is nowhere
 	refs    int32 // its count, while it is not stored
 	stored  bool  // it was stored before
 	dropped bool  // it gives way to the rest of the batch
 	leftOut bool  // ... because there is no room for it
+	differs bool  // a later mention has other rows; known with Verify only
 	sum     uint64
 }
 
-// stage checks what can be checked of a batch without looking at the store, and
-// finds its distinct blocks.
-func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
+// checkBatch checks what can be checked of a batch without looking at the store.
+func (s *Store) checkBatch(b *Batch) *auxerrors.BlockObjectStoreError {
 	for i := range b.Blocks {
 		block := &b.Blocks[i]
 		if block.Hash.IsZero() {
@@ -101,30 +104,40 @@ func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
 			return err
 		}
 	}
-	if err := s.stageTags("retain", &p.retainTags, b.Retain); err != nil {
-		return err
-	}
-	if err := s.stageTags("release", &p.releaseTags, b.Release); err != nil {
-		return err
-	}
-	p.stageItems(s, b.Blocks)
-	if s.verify {
-		for i := range p.items {
-			p.items[i].sum = xxhash.Sum64(b.Blocks[p.items[i].last].Rows)
+	for _, list := range [2]struct {
+		op     string
+		hashes []blockhash.Hash
+	}{{"retain", b.Retain}, {"release", b.Release}} {
+		for i := range list.hashes {
+			if list.hashes[i].IsZero() {
+				return s.hashError(list.op, auxerrors.ErrInvalidHash, list.hashes[i], i)
+			}
 		}
 	}
 	return nil
 }
 
-func (s *Store) stageTags(op string, tags *[]tag, hashes []blockhash.Hash) *auxerrors.BlockObjectStoreError {
-	*tags = (*tags)[:0]
-	for i := range hashes {
-		if hashes[i].IsZero() {
-			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
+// stage checks a batch and finds its distinct blocks.
+func (s *Store) stage(p *staged, b *Batch) *auxerrors.BlockObjectStoreError {
+	if err := s.checkBatch(b); err != nil {
+		return err
+	}
+	s.stageTags(&p.retainTags, b.Retain)
+	s.stageTags(&p.releaseTags, b.Release)
+	p.stageItems(s, b.Blocks)
+	if s.verify {
+		for i := range p.items {
+			p.items[i].sum = xxhash.Sum64(b.Blocks[p.items[i].first].Rows)
 		}
-		*tags = append(*tags, s.tag(&hashes[i]))
 	}
 	return nil
+}
+
+func (s *Store) stageTags(tags *[]tag, hashes []blockhash.Hash) {
+	*tags = (*tags)[:0]
+	for i := range hashes {
+		*tags = append(*tags, s.tag(&hashes[i]))
+	}
 }
 
 func (p *staged) stageItems(s *Store, blocks []Block) {
@@ -134,10 +147,11 @@ func (p *staged) stageItems(s *Store, blocks []Block) {
 		t := s.tag(&blocks[i].Hash)
 		at := p.cellOf(t, &blocks[i].Hash, blocks)
 		if p.cells[at] != 0 {
-			p.items[p.cells[at]-1].last = int32(i)
+			it := &p.items[p.cells[at]-1]
+			it.differs = it.differs || s.verify && !bytes.Equal(blocks[it.first].Rows, blocks[i].Rows)
 			continue
 		}
-		p.items = append(p.items, item{first: int32(i), last: int32(i), tag: t})
+		p.items = append(p.items, item{first: int32(i), tag: t})
 		p.cells[at] = int32(len(p.items))
 	}
 }

@@ -67,7 +67,7 @@ func (s *Store) commit(p *staged, b *Batch) PutResult {
 	return result
 }
 
-// forgetVictims counts what is present and what is dropped, and takes everything
+// forgetVictims counts what is present, dropped and in conflict, and takes everything
 // that names a victim's slot out of the plan before the slot is used again.
 func (s *Store) forgetVictims(p *staged, result *PutResult) {
 	for i := range p.items {
@@ -77,12 +77,14 @@ func (s *Store) forgetVictims(p *staged, result *PutResult) {
 			result.LeftOut++
 		case it.dropped:
 			result.Dropped++
-		case it.stored:
+		case it.stored && s.recency.nodes[it.slot].is(live):
 			result.Present++
-			it.dropped = !s.recency.nodes[it.slot].is(live)
-			if s.verify && s.memory.sums[it.slot] != it.sum {
-				result.Conflicts++
-			}
+		case it.stored: // its own victim
+			it.dropped = true
+			result.Dropped++
+		}
+		if it.differs || it.stored && s.verify && s.memory.sums[it.slot] != it.sum {
+			result.Conflicts++
 		}
 	}
 	kept := p.terminals[:0]

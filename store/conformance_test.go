@@ -11,6 +11,15 @@ import (
 	"github.com/auxoutput/auxoutput/store/storetest"
 )
 
+// verified is a store that compares rows.
+type verified struct{ *store.Store }
+
+func (verified) Verifies() bool { return true }
+
+func (v verified) TakeLease() storetest.Lease { return v.Lease() }
+
+func (v verified) OpenView(hashes []blockhash.Hash) (storetest.View, error) { return v.View(hashes) }
+
 // factory makes stores whose budget is not a whole number of blocks.
 func factory(verify bool) storetest.Factory {
 	return func(slots, blockBytes int) (storetest.Store, error) {
@@ -19,6 +28,9 @@ func factory(verify bool) storetest.Factory {
 		})
 		if err != nil {
 			return nil, err
+		}
+		if verify {
+			return verified{s}, nil
 		}
 		return storetest.Of(s), nil
 	}

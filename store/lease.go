@@ -1,7 +1,7 @@
 package store
 
 import (
-	"errors"
+	"slices"
 	"sync"
 
 	"github.com/auxoutput/auxoutput/blockhash"
@@ -16,20 +16,21 @@ import (
 // then returns ErrGeneration, and so the rows of newer weights cannot get into
 // an older request. After Close they return ErrClosed.
 //
-// A Lease is safe for concurrent use.
+// A Lease is safe for concurrent use. The zero Lease is closed.
 type Lease struct {
 	store      *Store
 	generation uint64
 
 	mu     sync.Mutex
 	closed bool
-	counts map[blockhash.Hash]int
-	order  []blockhash.Hash // hashes by first retain: prefix order, if the request's retains are
+	counts leaseCounts      // in prefix order, if the request's retains are
+	hashes []blockhash.Hash // room for those of Publish
+	tags   []tag            // room for those of a list
 }
 
 // Lease takes a lease that holds nothing yet.
 func (s *Store) Lease() *Lease {
-	return &Lease{store: s, generation: s.Generation(), counts: make(map[blockhash.Hash]int)}
+	return &Lease{store: s, generation: s.Generation()}
 }
 
 // Generation is the generation of the store in which the lease was taken.
@@ -37,11 +38,10 @@ func (l *Lease) Generation() uint64 { return l.generation }
 
 // RetainPrefix is [Store.RetainPrefix]; the lease owns what it retained.
 func (l *Lease) RetainPrefix(hashes []blockhash.Hash) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return 0, l.closedError("retain prefix")
+	if err := l.lock("retain prefix"); err != nil {
+		return 0, err
 	}
+	defer l.mu.Unlock()
 	n, err := l.store.RetainPrefix(l.generation, hashes)
 	if err != nil {
 		return 0, err
@@ -52,40 +52,75 @@ func (l *Lease) RetainPrefix(hashes []blockhash.Hash) (int, error) {
 
 // Retain raises the count of each hash by one, whether its block is stored or not.
 func (l *Lease) Retain(hashes []blockhash.Hash) error {
-	_, err := l.put(nil, hashes, nil)
-	return err
+	if err := l.lock("retain"); err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	if _, err := l.store.Put(Batch{Generation: l.generation, Retain: hashes}); err != nil {
+		return err
+	}
+	l.own(hashes)
+	return nil
 }
 
 // Publish puts blocks and retains their hashes in the same step, so that no
 // other batch can evict them in between.
 func (l *Lease) Publish(blocks []Block) (PutResult, error) {
-	hashes := make([]blockhash.Hash, len(blocks))
-	for i := range blocks {
-		hashes[i] = blocks[i].Hash
+	if err := l.lock("publish"); err != nil {
+		return PutResult{}, err
 	}
-	return l.put(blocks, hashes, nil)
+	defer l.mu.Unlock()
+	l.hashes = slices.Grow(l.hashes[:0], len(blocks))
+	for i := range blocks {
+		l.hashes = append(l.hashes, blocks[i].Hash)
+	}
+	result, err := l.store.Put(Batch{Generation: l.generation, Blocks: blocks, Retain: l.hashes})
+	if err != nil {
+		return PutResult{}, err
+	}
+	l.own(l.hashes)
+	return result, nil
 }
 
-// Release gives back one retain of each hash, in prefix order. A hash that the
-// lease does not hold is ErrNotRetained, even if another request retains it.
+// Release gives back one retain of each hash, in prefix order: all of them, or none
+// and an error. A hash that the lease does not hold is ErrNotRetained, even if
+// another request retains it; and so is one that somebody else has released. Its
+// cost does not depend on what else the lease holds.
 func (l *Lease) Release(hashes []blockhash.Hash) error {
-	_, err := l.put(nil, nil, hashes)
-	return err
+	if err := l.lock("release"); err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	l.tag(hashes)
+	for i := range hashes {
+		if !l.counts.lower(l.tags[i], &hashes[i]) {
+			l.restore(hashes[:i])
+			return l.store.unlessClosed("release", l.store.hashError("release", auxerrors.ErrNotRetained, hashes[i], i))
+		}
+	}
+	if _, err := l.store.Put(Batch{Generation: l.generation, Release: hashes}); err != nil {
+		l.restore(hashes)
+		return err
+	}
+	l.counts.tidy()
+	return nil
 }
 
 // Get is [Store.Get] in the lease's generation.
 func (l *Lease) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
-	if err := l.open("get"); err != nil {
+	if err := l.lock("get"); err != nil {
 		return dst, err
 	}
+	l.mu.Unlock()
 	return l.store.get(dst, hashes, l.generation)
 }
 
 // View is [Store.View] in the lease's generation. The view outlives the lease.
 func (l *Lease) View(hashes []blockhash.Hash) (View, error) {
-	if err := l.open("view"); err != nil {
+	if err := l.lock("view"); err != nil {
 		return View{}, err
 	}
+	l.mu.Unlock()
 	return l.store.view(hashes, l.generation)
 }
 
@@ -93,16 +128,15 @@ func (l *Lease) View(hashes []blockhash.Hash) (View, error) {
 func (l *Lease) Held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := 0
-	for _, count := range l.counts {
-		n += count
-	}
-	return n
+	return l.counts.total
 }
 
-// Close gives back everything the lease holds, heads ending newest. If the store
-// was reset or closed since, there is nothing left to give back, and that is no
-// error. A second call does nothing.
+// Close gives back everything the lease holds, as one step, heads ending newest. If
+// somebody else has released some of it, the rest is given back all the same, and the
+// error is a [auxerrors.BlockObjectStoreError] with ErrNotRetained: it names the
+// first hash that was gone and says how many were. If the store was reset or closed
+// since, there is nothing left to give back, and that is no error. A second call does
+// nothing.
 func (l *Lease) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,90 +144,40 @@ func (l *Lease) Close() error {
 		return nil
 	}
 	l.closed = true
-	var held []blockhash.Hash
-	for _, hash := range l.order {
-		for range l.counts[hash] {
-			held = append(held, hash)
-		}
-		delete(l.counts, hash)
-	}
-	l.order = nil
+	held := l.counts.appendAll(l.hashes[:0])
+	l.counts, l.hashes, l.tags = leaseCounts{}, nil, nil
 	if len(held) == 0 {
 		return nil
 	}
-	_, err := l.store.Put(Batch{Generation: l.generation, Release: held})
-	if errors.Is(err, auxerrors.ErrGeneration) || errors.Is(err, auxerrors.ErrClosed) {
-		return nil
-	}
-	return err
+	return l.store.giveBack(l.generation, held)
 }
 
-func (l *Lease) put(blocks []Block, retain, release []blockhash.Hash) (PutResult, error) {
+// lock locks the lease, unless it is closed.
+func (l *Lease) lock(op string) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return PutResult{}, l.closedError("put")
+	if !l.closed && l.store != nil {
+		return nil
 	}
-	if err := l.owns(release); err != nil {
-		return PutResult{}, err
-	}
-	result, err := l.store.Put(Batch{Generation: l.generation, Blocks: blocks, Retain: retain, Release: release})
-	if err != nil {
-		return PutResult{}, err
-	}
-	l.own(retain)
-	l.disown(release)
-	return result, nil
+	l.mu.Unlock()
+	return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Detail: "the lease is closed"}
 }
 
 func (l *Lease) own(hashes []blockhash.Hash) {
-	for _, hash := range hashes {
-		if l.counts[hash]++; l.counts[hash] == 1 {
-			l.order = append(l.order, hash)
-		}
+	l.tag(hashes)
+	l.restore(hashes)
+}
+
+// restore counts hashes whose tags are known.
+func (l *Lease) restore(hashes []blockhash.Hash) {
+	for i := range hashes {
+		l.counts.raise(l.tags[i], &hashes[i])
 	}
 }
 
-// owns checks that the lease holds every hash as often as it is listed.
-func (l *Lease) owns(hashes []blockhash.Hash) error {
-	listed := make(map[blockhash.Hash]int, min(len(hashes), len(l.counts)))
-	for i, hash := range hashes {
-		if listed[hash]++; listed[hash] > l.counts[hash] {
-			return l.store.hashError("release", auxerrors.ErrNotRetained, hash, i)
-		}
+// tag computes the tags of a list.
+func (l *Lease) tag(hashes []blockhash.Hash) {
+	l.tags = slices.Grow(l.tags[:0], len(hashes))
+	for i := range hashes {
+		l.tags = append(l.tags, l.store.tag(&hashes[i]))
 	}
-	return nil
-}
-
-// disown takes hashes off the counts. A hash that is no longer held stays in the
-// order until half of the order is of that kind.
-func (l *Lease) disown(hashes []blockhash.Hash) {
-	for _, hash := range hashes {
-		if l.counts[hash]--; l.counts[hash] == 0 {
-			delete(l.counts, hash)
-		}
-	}
-	if len(l.order) <= 2*len(l.counts) {
-		return
-	}
-	kept := l.order[:0]
-	for _, hash := range l.order {
-		if l.counts[hash] > 0 {
-			kept = append(kept, hash)
-		}
-	}
-	l.order = kept
-}
-
-func (l *Lease) open(op string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return l.closedError(op)
-	}
-	return nil
-}
-
-func (l *Lease) closedError(op string) error {
-	return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Detail: "the lease is closed"}
 }

@@ -1,25 +1,54 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/auxoutput/auxoutput/blockhash"
 )
 
-// Prefix counts the leading hashes whose blocks are stored. It touches nothing.
-// A closed store has none.
+// Prefix counts the leading hashes whose blocks are stored. It touches nothing, and
+// costs in proportion to the count, however long the list is. A closed store has none.
 func (s *Store) Prefix(hashes []blockhash.Hash) int {
 	f := foundPool.Get().(*found)
 	defer foundPool.Put(f)
-	s.prepare(f, hashes)
-	s.lock()
+	n := s.lockLeading(hashes, f)
 	defer s.mu.Unlock()
-	if s.closed {
-		return 0
-	}
-	return s.leading(hashes, f)
+	return n
 }
 
-// leading counts the leading hashes whose blocks are stored and finds their slots.
-// It looks up some at a time: most of a long list may be absent.
+// firstLook is how many hashes of a list are looked up at first. As long as all of
+// them are there, the next look is longer by moreLook.
+const firstLook, moreLook = 64, 4
+
+// lockLeading locks the store, counts the leading hashes whose blocks are stored and
+// finds their slots. The answer is that of one moment, and costs in proportion to
+// what is there: most of a long list may be absent. A closed store has none.
+//
+// Tags need no lock. So it computes some, and looks with the lock held; where all of
+// these are there, it lets go of the lock, computes more and looks again from the
+// start, which adds a third to the looking.
+func (s *Store) lockLeading(hashes []blockhash.Hash, f *found) int {
+	f.tags = f.tags[:0]
+	for look := firstLook; ; look *= moreLook {
+		look = min(look, len(hashes))
+		for i := len(f.tags); i < look; i++ {
+			f.tags = append(f.tags, s.tag(&hashes[i]))
+		}
+		f.slots = slices.Grow(f.slots[:0], look)[:look]
+		s.lock()
+		if s.closed {
+			return 0
+		}
+		n := s.leading(hashes[:look], f)
+		if n < look || look == len(hashes) {
+			return n
+		}
+		s.mu.Unlock()
+	}
+}
+
+// leading counts the leading hashes whose blocks are stored and finds their slots, some
+// at a time.
 func (s *Store) leading(hashes []blockhash.Hash, f *found) int {
 	const some = 64
 	for from := 0; from < len(hashes); from += some {
@@ -33,13 +62,12 @@ func (s *Store) leading(hashes []blockhash.Hash, f *found) int {
 
 // RetainPrefix counts the leading hashes whose blocks are stored and retains
 // exactly those, in one step: none of them can be evicted between the answer and
-// its use. It is what a row-gated KV hit is made of. Another generation than the
-// store's is ErrGeneration.
+// its use. It is what a row-gated KV hit is made of, and costs in proportion to the
+// count. It returns ErrGeneration if the store has been reset since that generation.
 func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, error) {
 	f := foundPool.Get().(*found)
 	defer foundPool.Put(f)
-	s.prepare(f, hashes)
-	s.lock()
+	n := s.lockLeading(hashes, f)
 	defer s.mu.Unlock()
 	if s.closed {
 		return 0, s.closedError("retain prefix")
@@ -47,7 +75,6 @@ func (s *Store) RetainPrefix(generation uint64, hashes []blockhash.Hash) (int, e
 	if generation != s.generation {
 		return 0, s.generationError("retain prefix", generation)
 	}
-	n := s.leading(hashes, f)
 	for i, slot := range f.slots[:n] {
 		if s.recency.nodes[slot].refs == maxRefs {
 			return i, nil

@@ -335,3 +335,60 @@ func TestPublicCase_PC_109_TheStoreTellsItsCapacityAndWhatBecameOfIt(t *testing.
 	require.EqualValues(t, 1, stats.EvictedMiss)
 	require.EqualValues(t, 1, stats.NeverStored)
 }
+
+// A LoRA is loaded again under its old name: its hashes are the old ones, as its name
+// is all that they know of it. The next generation of its namespace has other keys.
+func TestPublicCase_PC_133_AnAdapterLoadedAgainUnderItsNameFindsNoneOfItsOldRows(t *testing.T) {
+	chainOf := func(lora string) []blockhash.Hash {
+		root, err := blockhash.DefaultRoot(blockhash.SHA256)
+		require.NoError(t, err)
+		chain, err := blockhash.NewChain(blockhash.SHA256, root, 4, blockhash.Request{LoRA: lora})
+		require.NoError(t, err)
+		return chain.Append(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	}
+	require.Equal(t, chainOf("policy"), chainOf("policy"), "nothing in the hashes tells of a reload")
+	s := newStore(t, 12)
+	publish := func(keys []blockhash.Hash, version int) {
+		var blocks []store.Block
+		for i, key := range keys {
+			blocks = append(blocks, store.Block{Hash: key, Rows: rowsFor(i, version, testBlock)})
+		}
+		keeps(t, s, store.Batch{Blocks: blocks})
+	}
+	read := func(keys []blockhash.Hash, version int) {
+		var want []byte
+		for i := range keys {
+			want = append(want, rowsFor(i, version, testBlock)...)
+		}
+		got, err := s.Get(nil, keys)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	policy := blockhash.NewNamespace("model", "policy")
+	old := policy.AppendKeys(nil, chainOf("policy"))
+	critic := blockhash.NewNamespace("model", "critic").AppendKeys(nil, chainOf("critic"))
+	base := blockhash.NewNamespace("model").AppendKeys(nil, chainOf(""))
+	other := blockhash.NewNamespace("another model").AppendKeys(nil, chainOf(""))
+	publish(old, 1)
+	publish(critic, 2)
+	publish(base, 3)
+	publish(other, 4)
+	for version, keys := range map[int][]blockhash.Hash{1: old, 2: critic, 3: base, 4: other} {
+		read(keys, version)
+	}
+
+	policy = policy.Next()
+	reloaded := policy.AppendKeys(nil, chainOf("policy"))
+	require.Zero(t, s.Prefix(reloaded))
+	_, err := s.Get(nil, reloaded)
+	require.ErrorIs(t, err, auxerrors.ErrNeverStored)
+	for version, keys := range map[int][]blockhash.Hash{2: critic, 3: base, 4: other} {
+		read(keys, version)
+	}
+	publish(reloaded, 5)
+	read(reloaded, 5)
+	require.Zero(t, s.Prefix(old), "the oldest ones made room")
+	for version, keys := range map[int][]blockhash.Hash{2: critic, 3: base, 4: other} {
+		read(keys, version)
+	}
+}

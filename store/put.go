@@ -34,7 +34,9 @@ func (s *Store) Put(batch Batch) (PutResult, error) {
 	fault := s.stage(p, &batch)
 
 	s.lock()
-	if fault == nil {
+	if s.closed {
+		fault = s.closedError("put")
+	} else if fault == nil {
 		fault = s.admit(p, &batch)
 	}
 	if fault != nil {
@@ -83,7 +85,7 @@ func (s *Store) fill(p *staged, blocks []Block) {
 		if it.stored || it.dropped {
 			continue
 		}
-		more := blocks[it.last].Rows
+		more := blocks[it.first].Rows
 		if it.slot == next && follows(rows, more) {
 			rows = rows[:len(rows)+len(more)]
 			next++

@@ -48,10 +48,10 @@ func (s *Store) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
 
 func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]byte, error) {
 	if len(hashes) > (maxResult-len(dst))/s.blockBytes {
-		return dst, &auxerrors.BlockObjectStoreError{
+		return dst, s.unlessClosed("get", &auxerrors.BlockObjectStoreError{
 			Op: "get", Reason: auxerrors.ErrTooLarge, Index: -1, Limit: s.slots.total,
 			Detail: fmt.Sprintf("%d blocks of %d bytes", len(hashes), s.blockBytes),
-		}
+		})
 	}
 	f := foundPool.Get().(*found)
 	defer foundPool.Put(f)
@@ -85,7 +85,7 @@ func (s *Store) get(dst []byte, hashes []blockhash.Hash, generation uint64) ([]b
 func (s *Store) acquire(op string, hashes []blockhash.Hash, f *found, generation uint64, pin func(*Store, []int32)) *auxerrors.BlockObjectStoreError {
 	for i := range hashes {
 		if hashes[i].IsZero() {
-			return s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i)
+			return s.unlessClosed(op, s.hashError(op, auxerrors.ErrInvalidHash, hashes[i], i))
 		}
 	}
 	s.prepare(f, hashes)
@@ -230,6 +230,17 @@ func (s *Store) absentError(op string, hashes []blockhash.Hash, tags []tag, at i
 		fault.Reason = auxerrors.ErrAbsent
 		fault.Detail = "it was never stored, or gave way so long ago that this is forgotten"
 		fault.Advice = fmt.Sprintf("if it was stored, increase max_bytes (now %d)", s.maxBytes)
+	}
+	return fault
+}
+
+// unlessClosed is a fault of the call, or that the store is closed: who uses a closed
+// store hears of that, whatever else is wrong.
+func (s *Store) unlessClosed(op string, fault *auxerrors.BlockObjectStoreError) *auxerrors.BlockObjectStoreError {
+	s.lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.closedError(op)
 	}
 	return fault
 }

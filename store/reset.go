@@ -35,6 +35,7 @@ func (s *Store) startGeneration(fresh table, got bool) (generation uint64, old t
 	s.pending = pending{}
 	s.retains = 0
 	s.generation++
+	s.current.Store(s.generation)
 	s.waiting.wakeAll()
 	return s.generation, old, nil
 }

@@ -9,7 +9,7 @@ type Stats struct {
 	Used       int   // blocks stored
 	Retained   int   // blocks stored that are retained, so that they cannot be evicted
 	Pending    int   // hashes retained whose blocks are not stored
-	OpenViews  int   // views not closed yet
+	OpenViews  int   // views that hold their blocks: not closed yet, or closed and still in use
 	Orphaned   int   // slots of removed blocks that open views or copies still keep
 	MaxBytes   int64 // the budget
 	BlockBytes int   // size of a block
@@ -25,8 +25,8 @@ type Stats struct {
 	Puts        uint64 // batches put
 	RefusedPuts uint64 // batches refused with an error
 	Stored      uint64 // blocks stored
-	Present     uint64 // blocks put that were present already
-	Conflicts   uint64 // of these, the ones with other bytes; counted with Verify only
+	Present     uint64 // blocks put that were stored before and stayed
+	Conflicts   uint64 // blocks put with rows other than those stored before or mentioned first; counted with Verify only
 	Dropped     uint64 // blocks put that had to give way in the same batch
 	LeftOut     uint64 // blocks put in a Partial batch for which there was no room
 	Evicted     uint64 // blocks that gave way to others

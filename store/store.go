@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/auxoutput/auxoutput/blockhash"
@@ -28,6 +29,7 @@ type Store struct {
 	unmapError error
 	inFlight   int // copies under way and open views: what Close waits for
 	generation uint64
+	current    atomic.Uint64 // a copy of generation, for those who do not hold mu
 
 	index   index
 	recency recency
@@ -127,6 +129,6 @@ func neighbours(slots []int32) int {
 	return n
 }
 
-func (s *Store) closedError(op string) error {
+func (s *Store) closedError(op string) *auxerrors.BlockObjectStoreError {
 	return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Limit: s.slots.total}
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"fmt"
 	"io"
-	"sync"
-	"sync/atomic"
 
 	"github.com/auxoutput/auxoutput/blockhash"
 	auxerrors "github.com/auxoutput/auxoutput/errors"
@@ -14,25 +12,20 @@ import (
 // it is closed: they cannot be evicted, and their slots are not reused. A View
 // is a small value; the zero View is closed.
 //
+// Any goroutine may close a view, also while others use it. Close does not wait
+// for them, so a consumer that is stuck holds up nobody but itself. From then on
+// no use begins, and a [View.WriteTo] that is under way stops before its next
+// Write. The blocks stay where they are until the last use has ended, and whoever
+// ends it gives them back.
+//
 // Methods on a closed view return an error that wraps [auxerrors.ErrClosed]. The
 // slices that [View.Block] gives out must not be written to, nor used after
 // Close. In builds with the race detector they are copies which Close overwrites,
 // so that a test of rows finds such a use.
 type View struct {
 	state  *viewState
-	ticket uint64 // the state's ticket while this view is open
+	ticket uint32 // the state's ticket while this view is open or in use
 }
-
-// viewState is what a view refers to. It is reused, under another ticket, once
-// the view is closed.
-type viewState struct {
-	store  *Store
-	found  found
-	ticket atomic.Uint64
-	lent   lentCopies
-}
-
-var viewPool = sync.Pool{New: func() any { return new(viewState) }}
 
 // View opens a view of blocks, in the order given; a hash may occur more than
 // once. It is [Store.Get] without the copy: the same errors, and the same touch.
@@ -62,7 +55,7 @@ func (s *Store) view(hashes []blockhash.Hash, generation uint64) (View, error) {
 	s.counts.reads++
 	s.counts.blocksRead += uint64(len(hashes))
 	s.mu.Unlock()
-	return View{state: state, ticket: state.ticket.Load()}, nil
+	return View{state: state, ticket: state.ticket()}, nil
 }
 
 // pinViews keeps blocks from being evicted, and so without a place in the recency
@@ -104,47 +97,57 @@ func (s *Store) unpinViews(f *found) {
 	s.memory.views.Add(-1)
 }
 
-func (v View) open(op string) error {
-	if v.state == nil || v.state.ticket.Load() != v.ticket {
-		return &auxerrors.BlockObjectStoreError{Op: op, Reason: auxerrors.ErrClosed, Index: -1, Detail: "the view is closed"}
-	}
-	return nil
-}
-
 // Len is the number of blocks, 0 for a closed view.
 func (v View) Len() int {
-	if v.open("view") != nil {
+	if v.begin("view") != nil {
 		return 0
 	}
-	return len(v.state.found.slots)
+	n := len(v.state.found.slots)
+	if v.state.end() != nil {
+		return 0
+	}
+	return n
 }
 
 // Block is the rows of block i: BlockBytes bytes, read-only, valid until Close.
-func (v View) Block(i int) ([]byte, error) {
-	if err := v.open("view block"); err != nil {
+func (v View) Block(i int) (rows []byte, err error) {
+	if err := v.begin("view block"); err != nil {
 		return nil, err
 	}
-	found := &v.state.found
-	if i < 0 || i >= len(found.slots) {
-		return nil, &auxerrors.BlockObjectStoreError{
+	if found := &v.state.found; i >= 0 && i < len(found.slots) {
+		rows = v.state.lent.lend(v.state.store.rows(found.slots[i]))
+	} else {
+		err = &auxerrors.BlockObjectStoreError{
 			Op: "view block", Reason: auxerrors.ErrOutOfRange, Index: -1,
 			Detail: fmt.Sprintf("block %d of %d", i, len(found.slots)),
 		}
 	}
-	return v.state.lent.lend(v.state.store.rows(found.slots[i])), nil
+	if v.state.end() != nil {
+		return nil, viewClosed("view block", "")
+	}
+	return rows, err
 }
 
 // WriteTo writes the rows of all blocks to w, neighbouring blocks in one piece.
-// It returns the number of bytes written and the first error of w.
-func (v View) WriteTo(w io.Writer) (int64, error) {
-	if err := v.open("view write"); err != nil {
+// It returns the number of bytes written and the first error of w. If the view is
+// closed meanwhile, it stops before the next Write with an error that wraps
+// [auxerrors.ErrClosed]: what was written until then is right. A w that panics
+// leaves the view as it was.
+func (v View) WriteTo(w io.Writer) (written int64, err error) {
+	if err := v.begin("view write"); err != nil {
 		return 0, err
 	}
-	var written int64
+	defer v.state.end()
 	for rest := v.state.found.slots; len(rest) > 0; {
+		if written > 0 && v.state.closed() {
+			return written, viewClosed("view write", fmt.Sprintf(" since, after %d bytes", written))
+		}
 		n := neighbours(rest)
 		rows := v.state.store.run(rest[0], n)
 		wrote, err := w.Write(rows)
+		if wrote < 0 || wrote > len(rows) {
+			return written, fmt.Errorf("auxoutput: view: after %d bytes: the consumer says that it took %d bytes of %d", written, wrote, len(rows))
+		}
 		written += int64(wrote)
 		if err == nil && wrote < len(rows) {
 			err = io.ErrShortWrite
@@ -157,22 +160,11 @@ func (v View) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// Close ends the view. A second call returns an error that wraps
-// [auxerrors.ErrClosed] and changes nothing.
+// Close ends the view, without waiting for those who use it. A second call returns
+// an error that wraps [auxerrors.ErrClosed] and changes nothing.
 func (v View) Close() error {
-	if err := v.open("view close"); err != nil {
-		return err
+	if v.state == nil || !v.state.close(v.ticket) {
+		return viewClosed("view close", "")
 	}
-	if !v.state.ticket.CompareAndSwap(v.ticket, v.ticket+1) {
-		return v.open("view close")
-	}
-	s, state := v.state.store, v.state
-	state.lent.poison()
-	s.lock()
-	s.unpinViews(&state.found)
-	s.endUse()
-	s.mu.Unlock()
-	state.store = nil
-	viewPool.Put(state)
 	return nil
 }

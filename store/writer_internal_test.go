@@ -139,3 +139,108 @@ func TestWhatIsQueuedBehindAFailureIsNotApplied(t *testing.T) {
 	require.EqualValues(t, 2, s.Stats().Puts)
 	require.EqualValues(t, 1, s.Stats().RefusedPuts)
 }
+
+// TestABatchThatAResetOvertookIsLeftOut queues batches of a generation and resets the
+// store before any of them is applied.
+func TestABatchThatAResetOvertookIsLeftOut(t *testing.T) {
+	s, err := New(Options{MaxBytes: 64, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	w, err := NewWriter(s, 8)
+	require.NoError(t, err)
+	batchOf := func(n, generation uint64) Batch {
+		return Batch{Generation: generation, Blocks: []Block{{numbered(n), make([]byte, 8)}}}
+	}
+	var tickets []uint64
+	put := func(n, generation uint64) {
+		ticket, err := w.Put(t.Context(), batchOf(n, generation))
+		require.NoError(t, err)
+		tickets = append(tickets, ticket)
+	}
+	s.mu.Lock()
+	put(0, 0)
+	for w.taken() < 1 { // it is being applied, as far as the lock lets it
+		time.Sleep(time.Microsecond)
+	}
+	put(1, 0)
+	put(2, 0)
+	s.generation++ // what a reset does
+	s.current.Store(s.generation)
+	put(3, 1)
+	s.mu.Unlock()
+	for _, ticket := range tickets {
+		require.NoError(t, w.Wait(t.Context(), ticket), "it is no failure")
+	}
+	require.EqualValues(t, 3, w.Late())
+	require.Equal(t, []blockhash.Hash{numbered(3)}, s.Snapshot().Evictable)
+
+	for _, generation := range []uint64{0, 2} {
+		_, err = w.Put(t.Context(), batchOf(4, generation))
+		require.ErrorIs(t, err, auxerrors.ErrGeneration, "of now, it is the caller's mistake")
+	}
+	require.EqualValues(t, 3, w.Late(), "and not counted as late")
+	put(5, 1)
+	require.NoError(t, w.Close())
+	require.Equal(t, 1, s.Prefix([]blockhash.Hash{numbered(5)}))
+}
+
+// taken is how many batches the writer is applying.
+func (w *Writer) taken() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.queue.places - len(w.queue.queued)
+}
+
+// TestABatchLargerThanTheQueueIsTakenAlone holds the store's lock, so that nothing is
+// applied until it lets go.
+func TestABatchLargerThanTheQueueIsTakenAlone(t *testing.T) {
+	s, err := New(Options{MaxBytes: 64 * 8, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	batchOf := func(numbers ...uint64) Batch {
+		var b Batch
+		for _, n := range numbers {
+			b.Blocks = append(b.Blocks, Block{numbered(n), make([]byte, 8)})
+		}
+		return b
+	}
+	one, large := batchOf(1), batchOf(2, 3, 4, 5)
+	w, err := NewWriterWith(s, WriterOptions{Depth: 100, MaxBytes: 2 * batchBytes(&one)})
+	require.NoError(t, err)
+	s.mu.Lock()
+	for range 2 {
+		_, err := w.Put(t.Context(), one)
+		require.NoError(t, err, "these fit")
+	}
+	put := func(b Batch) chan uint64 {
+		waiting := make(chan uint64, 1)
+		before := w.waiting()
+		go func() {
+			ticket, err := w.Put(context.Background(), b)
+			if err != nil {
+				t.Error(err)
+			}
+			waiting <- ticket
+		}()
+		for w.waiting() == before {
+			time.Sleep(time.Microsecond)
+		}
+		return waiting
+	}
+	first := put(large)
+	second := put(one)
+	require.Equal(t, 2, w.Queued(), "the small one does not overtake the large one")
+	require.LessOrEqual(t, w.QueuedBytes(), 2*batchBytes(&one))
+	s.mu.Unlock()
+	require.EqualValues(t, 3, <-first)
+	require.EqualValues(t, 4, <-second)
+	require.NoError(t, w.Close())
+	require.Equal(t, 5, s.Stats().Used)
+	require.Zero(t, w.QueuedBytes())
+}
+
+func (w *Writer) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue.waiting)
+}

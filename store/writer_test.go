@@ -93,24 +93,6 @@ func TestTheFirstFailureIsStickyAndReachesEveryLaterCall(t *testing.T) {
 	require.Zero(t, s.Stats().Used)
 }
 
-func TestABatchThatAResetOvertookIsLeftOut(t *testing.T) {
-	s := newStore(t, 2)
-	w := newWriter(t, s, 4)
-	_, err := s.Reset()
-	require.NoError(t, err)
-	_, err = w.Put(t.Context(), store.Batch{Generation: 0, Blocks: blocksOf(0)})
-	require.NoError(t, err)
-	_, err = w.Put(t.Context(), store.Batch{Generation: 1, Blocks: blocksOf(1)})
-	require.NoError(t, err)
-	require.NoError(t, w.Flush(t.Context()))
-	require.EqualValues(t, 1, w.Late())
-	require.Equal(t, hashesOf(1), s.Snapshot().Evictable)
-
-	_, err = w.Put(t.Context(), store.Batch{Generation: 2, Blocks: blocksOf(2)})
-	require.NoError(t, err)
-	require.ErrorIs(t, w.Flush(t.Context()), auxerrors.ErrGeneration, "a generation to come is a mistake")
-}
-
 func TestCloseAppliesWhatIsQueued(t *testing.T) {
 	s := newStore(t, 64)
 	w := newWriter(t, s, 64)

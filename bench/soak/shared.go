@@ -150,7 +150,7 @@ func (s *shared) publish(r *rand.Rand) {
 		defer cancel()
 	}
 	_, err := s.writer.Put(ctx, store.Batch{Generation: generation, Blocks: s.blocks(s.stretch(r), generation), Partial: true})
-	s.expect("background put", err, context.DeadlineExceeded, context.Canceled)
+	s.expect("background put", err, context.DeadlineExceeded, context.Canceled, auxerrors.ErrGeneration)
 	s.counts.Puts.Add(1)
 }
 

@@ -94,4 +94,17 @@ var keyCases = []publicCase{
 			{"prefixcache", "EventsOfACoarseGroupHaveItsOwnHashes"},
 		},
 	},
+	{
+		id: "PC-133",
+		sources: []string{
+			"https://github.com/vllm-project/vllm/issues/42125",
+			"https://github.com/vllm-project/vllm/pull/48352",
+		},
+		met:    "An adapter that was loaded again under its old name was served blocks of the old one.",
+		answer: "A namespace has a generation: in the next one every block has another key, so that nothing of the older weights is found, and other adapters and models in the same store are not touched.",
+		tests: []test{
+			{"store", "AnAdapterLoadedAgainUnderItsNameFindsNoneOfItsOldRows"},
+			{"blockhash", "TestAKeyStandsForNamesGenerationAndHashWithItsSize"},
+		},
+	},
 }

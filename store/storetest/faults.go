@@ -128,6 +128,8 @@ func checkFaults(t *testing.T, factory Factory) {
 		t.Run(f.name, func(t *testing.T) { checkFault(t, factory, f) })
 	}
 	t.Run("a consumer of a view that fails", func(t *testing.T) { checkConsumers(t, factory) })
+	t.Run("a view that is closed while it is written", func(t *testing.T) { checkViewInUse(t, factory) })
+	t.Run("a lease whose hashes others release", func(t *testing.T) { checkForeignRelease(t, factory) })
 	t.Run("after Close", func(t *testing.T) { checkClosed(t, factory) })
 }
 

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/auxoutput/auxoutput/blockhash"
-	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/store"
 )
 
@@ -26,7 +24,8 @@ type call struct {
 	batch      store.Batch
 	hashes     []blockhash.Hash
 	generation uint64
-	view       int // number of the view that is opened or closed
+	number     int // of the view or lease that is made or used
+	write      int // of the writing of a view that is begun or ended
 }
 
 // answer is what an operation returned.
@@ -116,8 +115,9 @@ func recordHistory(t require.TestingT, factory Factory, slots, round int) []porc
 	var history []porcupine.Operation
 	var wg sync.WaitGroup
 	var together meeting
+	shared := newHandles()
 	for client := range historyClients {
-		c := &historyClient{real: real, r: rand.New(rand.NewPCG(uint64(round), uint64(client))), number: client}
+		c := &historyClient{real: real, shared: shared, r: rand.New(rand.NewPCG(uint64(round), uint64(client))), number: client}
 		c.closes = round%4 == 3 && round/4%historyClients == client
 		c.closeFrom = round / 4 / historyClients % historyCalls
 		wg.Go(func() {
@@ -136,8 +136,8 @@ func recordHistory(t require.TestingT, factory Factory, slots, round int) []porc
 				together.wait(i)
 				record(input)
 			}
-			for len(c.views) > 0 { // or Close would wait for ever
-				record(c.closeView())
+			for c.holds() { // or Close would wait for ever
+				record(c.letGo())
 			}
 			if c.closes {
 				record(call{op: "close"})
@@ -171,9 +171,11 @@ type historyClient struct {
 	r          *rand.Rand
 	number     int
 	generation uint64
-	views      map[int]View
-	closes     bool // it is going to close the store
-	closeFrom  int  // ... with this call, or as soon as it has no view open
+	shared     *handles // of all clients
+	views      []int    // those it opened and has not closed: others may have
+	writes     []int    // those it began and has not ended
+	closes     bool     // it is going to close the store
+	closeFrom  int      // ... with this call, or as soon as it has no view open
 }
 
 func (c *historyClient) hashes(most int) []blockhash.Hash {
@@ -185,10 +187,10 @@ func (c *historyClient) hashes(most int) []blockhash.Hash {
 }
 
 func (c *historyClient) draw(i int) call {
-	in := call{op: "get", generation: c.generation, view: c.number*100 + i}
+	in := call{op: "get", generation: c.generation, number: c.number*100 + i, write: c.number*100 + i}
 	if c.closes && i >= c.closeFrom {
-		if len(c.views) > 0 {
-			return c.closeView()
+		if c.holds() {
+			return c.letGo()
 		}
 		c.closes = false
 		in.op = "close"
@@ -202,7 +204,10 @@ func (c *historyClient) draw(i int) call {
 		kinds = append(kinds, "remove")
 	}
 	if _, ok := c.real.(Viewer); ok {
-		kinds = append(kinds, "open view", "close view")
+		kinds = append(kinds, "open view", "open view", "close view", "begin write", "begin write", "end write")
+	}
+	if _, ok := c.real.(Leaser); ok {
+		kinds = append(kinds, "take lease", "retain by lease", "release by lease", "close lease")
 	}
 	in.op = kinds[c.r.IntN(len(kinds))]
 	switch in.op {
@@ -211,197 +216,60 @@ func (c *historyClient) draw(i int) call {
 		for _, hash := range c.hashes(3) {
 			in.batch.Blocks = append(in.batch.Blocks, store.Block{Hash: hash, Rows: payload(hash, c.number*10+i, historyBlock)})
 		}
-	case "close view":
-		return c.closeView()
+	case "close view", "begin write":
+		return c.on(in, c.shared.viewNumbers())
+	case "retain by lease", "release by lease", "close lease":
+		in.hashes = c.hashes(3)
+		return c.on(in, c.shared.leaseNumbers())
+	case "end write":
+		if len(c.writes) > 0 {
+			return c.endWrite()
+		}
+		in.op = "get"
 	default:
 		in.hashes = c.hashes(3)
 	}
 	return in
 }
 
-// closeView closes any of the client's views.
-func (c *historyClient) closeView() call {
-	for view := range c.views {
-		return call{op: "close view", view: view}
+// on is a call on one of the views or leases, whoever has made it; or a read, if there
+// is none.
+func (c *historyClient) on(in call, numbers []int) call {
+	if len(numbers) == 0 {
+		in.op = "get"
+		return in
 	}
-	return call{op: "get"}
+	in.number = numbers[c.r.IntN(len(numbers))]
+	return in
 }
 
-func (c *historyClient) do(in call) answer {
-	if c.views == nil {
-		c.views = map[int]View{}
+// holds reports whether the client keeps others from closing the store.
+func (c *historyClient) holds() bool { return len(c.views)+len(c.writes) > 0 }
+
+// letGo ends something that the client has begun.
+func (c *historyClient) letGo() call {
+	if len(c.writes) > 0 {
+		return c.endWrite()
 	}
-	out, generation := in.on(c.real, c.views)
+	return call{op: "close view", number: c.views[0]}
+}
+
+func (c *historyClient) endWrite() call { return call{op: "end write", write: c.writes[0]} }
+
+func (c *historyClient) do(in call) answer {
+	out, generation := in.on(c.real, c.shared)
+	switch {
+	case in.op == "open view" && out.err == nil:
+		c.views = append(c.views, in.number)
+	case in.op == "close view":
+		c.views = slices.DeleteFunc(c.views, func(n int) bool { return n == in.number })
+	case in.op == "begin write" && out.err == nil:
+		c.writes = append(c.writes, in.write)
+	case in.op == "end write":
+		c.writes = slices.DeleteFunc(c.writes, func(n int) bool { return n == in.write })
+	}
 	if generation != 0 {
 		c.generation = generation
 	}
 	return out
-}
-
-// on does the operation on a store or on the model, of which views are the open
-// views by number. The generation is the new one of a reset, else 0.
-func (in call) on(s Store, views map[int]View) (out answer, generation uint64) {
-	switch in.op {
-	case "put":
-		out.result, out.err = s.Put(in.batch)
-		out.result.Conflicts = 0
-	case "get":
-		out.rows, out.err = s.Get(nil, in.hashes)
-	case "prefix":
-		out.n = s.Prefix(in.hashes)
-	case "retain prefix":
-		out.n, out.err = s.(PrefixRetainer).RetainPrefix(in.generation, in.hashes)
-	case "remove":
-		out.n, out.err = s.(Remover).Remove(in.generation, in.hashes)
-	case "reset":
-		if generation, out.err = s.Reset(); out.err != nil {
-			return out, 0
-		}
-		out.n = int(generation)
-	case "open view":
-		var view View
-		if view, out.err = s.(Viewer).OpenView(in.hashes); out.err == nil {
-			views[in.view] = view
-		}
-	case "close view":
-		// The rows that it showed to the end are part of the answer.
-		var rows bytes.Buffer
-		if _, out.err = views[in.view].WriteTo(&rows); out.err == nil {
-			out.rows = rows.Bytes()
-			out.err = views[in.view].Close()
-		}
-		delete(views, in.view)
-	case "close":
-		out.err = s.Close()
-	}
-	return out, generation
-}
-
-// sequentialState is the model between two operations.
-type sequentialState struct {
-	model *Model
-	views map[int]View
-}
-
-// sequential is the model as porcupine wants it: without memory of its own.
-func sequential(slots int) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return sequentialState{NewModel(slots, historyBlock), map[int]View{}} },
-		Step: func(state, input, output any) (bool, any) {
-			next := state.(sequentialState).clone()
-			return next.step(input.(call), output.(answer)), next
-		},
-		Equal:             func(a, b any) bool { return a.(sequentialState).text() == b.(sequentialState).text() },
-		DescribeOperation: describe,
-	}
-}
-
-// step does an operation and reports whether the answer is the model's.
-func (s sequentialState) step(in call, out answer) bool {
-	want, _ := in.on(s.model, s.views)
-	return want.result == out.result && want.n == out.n && bytes.Equal(want.rows, out.rows) && sameAnswer(want.err, out.err)
-}
-
-// sameAnswer compares errors as sameReason does.
-func sameAnswer(want, got error) bool {
-	if want == nil || got == nil {
-		return want == nil && got == nil
-	}
-	var model, typed *auxerrors.BlockObjectStoreError
-	if !errors.As(want, &model) || !errors.As(got, &typed) {
-		return false
-	}
-	if errors.Is(want, auxerrors.ErrAbsent) {
-		return errors.Is(got, auxerrors.ErrAbsent) && model.Index == typed.Index
-	}
-	return errors.Is(got, model.Reason)
-}
-
-// clone copies the state, for porcupine tries many orders.
-func (s sequentialState) clone() sequentialState {
-	m := *s.model
-	copies := map[*modelBlock]*modelBlock{}
-	copyOf := func(b *modelBlock) *modelBlock {
-		if copies[b] == nil {
-			c := *b
-			copies[b] = &c
-		}
-		return copies[b]
-	}
-	m.order = nil
-	for _, block := range s.model.order {
-		m.order = append(m.order, copyOf(block))
-	}
-	saved := s.model.save()
-	m.refs, m.gone = saved.refs, saved.gone
-	m.views = nil
-	views := map[int]View{}
-	for _, view := range s.model.views {
-		c := &modelView{}
-		for _, block := range view.blocks {
-			c.blocks = append(c.blocks, copyOf(block))
-		}
-		m.views = append(m.views, c)
-		for number, open := range s.views {
-			if open := open.(*openModelView); open.view == view {
-				views[number] = &openModelView{&m, c, open.closed}
-			}
-		}
-	}
-	return sequentialState{&m, views}
-}
-
-// text is the state in a form that can be compared; why blocks are gone is left
-// out, since stores may forget it.
-func (s sequentialState) text() string {
-	var b bytes.Buffer
-	fmt.Fprintln(&b, s.model.generation, s.model.closed)
-	for _, block := range s.model.order {
-		fmt.Fprintln(&b, block.hash, block.rows[0], block.views, block.doomed)
-	}
-	for n := range universe {
-		fmt.Fprintln(&b, s.model.refs[hashOf(n)])
-	}
-	numbers := make([]int, 0, len(s.views))
-	for number := range s.views {
-		numbers = append(numbers, number)
-	}
-	slices.Sort(numbers)
-	for _, number := range numbers {
-		fmt.Fprintln(&b, number)
-		for _, block := range s.views[number].(*openModelView).view.blocks {
-			fmt.Fprintln(&b, block.hash, block.rows[0])
-		}
-	}
-	return b.String()
-}
-
-// describe tells an operation in a line.
-func describe(input, output any) string {
-	in, out := input.(call), output.(answer)
-	names := func(hashes []blockhash.Hash) (list []int) {
-		for _, hash := range hashes {
-			for n := range universe {
-				if hashOf(n) == hash {
-					list = append(list, n)
-				}
-			}
-		}
-		return list
-	}
-	text := in.op
-	if in.op == "put" {
-		var blocks []blockhash.Hash
-		for _, block := range in.batch.Blocks {
-			blocks = append(blocks, block.Hash)
-		}
-		text += fmt.Sprintf(" %v retain %v release %v generation %d partial %v: %+v", names(blocks),
-			names(in.batch.Retain), names(in.batch.Release), in.batch.Generation, in.batch.Partial, out.result)
-	} else {
-		text += fmt.Sprintf(" %v view %d: n=%d, %d bytes", names(in.hashes), in.view, out.n, len(out.rows))
-	}
-	if out.err != nil {
-		text += ": " + out.err.Error()
-	}
-	return text
 }

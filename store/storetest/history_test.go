@@ -76,6 +76,21 @@ func (s unhurried) OpenView(hashes []blockhash.Hash) (View, error) {
 	return s.adapted.OpenView(hashes)
 }
 
+// unhurriedLease and unhurriedView let others go first in the same way.
+type unhurriedLease struct{ Lease }
+
+func (s unhurried) TakeLease() Lease { return unhurriedLease{s.adapted.TakeLease()} }
+
+func (l unhurriedLease) RetainPrefix(hashes []blockhash.Hash) (int, error) {
+	runtime.Gosched()
+	return l.Lease.RetainPrefix(hashes)
+}
+
+func (l unhurriedLease) Close() error {
+	runtime.Gosched()
+	return l.Lease.Close()
+}
+
 func (s unhurried) Reset() (uint64, error) {
 	runtime.Gosched()
 	return s.adapted.Reset()
@@ -97,10 +112,13 @@ func TestEverythingCrossesCloseAndResetInHistories(t *testing.T) {
 		return unhurried{adapted{s}}, nil
 	}
 	missing := map[string]bool{}
-	for _, op := range []string{"put", "get", "prefix", "reset", "retain prefix", "remove", "open view", "close view"} {
+	for _, op := range []string{"put", "get", "prefix", "reset", "retain prefix", "remove", "open view", "close view", "begin write", "end write", "retain by lease", "close lease"} {
 		missing[op+" crosses close"] = true
 		missing[op+" crosses reset"] = true
 	}
+	missing["close view crosses begin write"] = true
+	missing["close view crosses end write"] = true
+	missing["close lease crosses put"] = true
 	for round := 0; len(missing) > 0 && round < 2000; round++ {
 		history := recordHistory(t, factory, 1+round%5, round)
 		for i, a := range history {

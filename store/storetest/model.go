@@ -18,7 +18,8 @@ type Model struct {
 	generation uint64
 	closed     bool
 
-	// Verify counts conflicts: payloads that differ from the block that is there.
+	// Verify counts conflicts: blocks with a payload that differs from the one that
+	// is there, or from that of their first mention in the batch.
 	Verify bool
 
 	order []*modelBlock // stored blocks, oldest first; the place of a held one means nothing
@@ -35,7 +36,13 @@ type modelBlock struct {
 	doomed bool // goes with the last release
 }
 
-type modelView struct{ blocks []*modelBlock }
+// modelView is a view until its blocks are given back: by Close, or by the last use if
+// the view is closed while it is used.
+type modelView struct {
+	blocks []*modelBlock
+	uses   int
+	closed bool
+}
 
 // NewModel makes an empty model in generation 0.
 func NewModel(slots, blockBytes int) *Model {
@@ -159,13 +166,14 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 
 	// 4. Each distinct block: newest, backwards.
 	var distinct []store.Block
+	conflicts := map[blockhash.Hash]bool{}
 	for _, block := range b.Blocks {
 		at := slices.IndexFunc(distinct, func(d store.Block) bool { return d.Hash == block.Hash })
-		if at >= 0 {
-			distinct[at].Rows = block.Rows
-			continue
+		if at < 0 {
+			distinct = append(distinct, block)
+		} else if !bytes.Equal(distinct[at].Rows, block.Rows) {
+			conflicts[block.Hash] = true // the first one counts
 		}
-		distinct = append(distinct, block)
 	}
 	incoming := map[*modelBlock]bool{} // blocks of this batch; true: new
 	for _, block := range slices.Backward(distinct) {
@@ -174,8 +182,8 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 			m.touch(stored)
 			incoming[stored] = false
 			result.Present++
-			if m.Verify && !bytes.Equal(stored.rows, block.Rows) {
-				result.Conflicts++
+			if !bytes.Equal(stored.rows, block.Rows) {
+				conflicts[block.Hash] = true
 			}
 			continue
 		}
@@ -183,6 +191,9 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 		m.order = append(m.order, fresh)
 		incoming[fresh] = true
 		result.Stored++
+	}
+	if m.Verify {
+		result.Conflicts = len(conflicts)
 	}
 
 	// 5. Terminal hashes: newest, or gone if they were removed meanwhile.
@@ -232,6 +243,10 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 			}
 			continue
 		}
+		if _, own := incoming[victim]; own {
+			result.Present--
+			result.Dropped++
+		}
 		m.drop(victim, auxerrors.ErrEvicted)
 		result.Evicted++
 	}
@@ -261,7 +276,7 @@ func (m *Model) view(blocks []*modelBlock) *modelView {
 	for _, block := range blocks {
 		block.views++
 	}
-	view := &modelView{blocks}
+	view := &modelView{blocks: blocks}
 	m.views = append(m.views, view)
 	return view
 }

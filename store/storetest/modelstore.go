@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/auxoutput/auxoutput/blockhash"
@@ -49,11 +47,11 @@ func (m *Model) Get(dst []byte, hashes []blockhash.Hash) ([]byte, error) {
 }
 
 func (m *Model) readAll(op string, hashes []blockhash.Hash) ([]*modelBlock, error) {
-	if at := slices.IndexFunc(hashes, blockhash.Hash.IsZero); at >= 0 {
-		return nil, m.fail(op, auxerrors.ErrInvalidHash, at)
-	}
 	if m.closed {
 		return nil, m.fail(op, auxerrors.ErrClosed, -1)
+	}
+	if at := slices.IndexFunc(hashes, blockhash.Hash.IsZero); at >= 0 {
+		return nil, m.fail(op, auxerrors.ErrInvalidHash, at)
 	}
 	blocks, absent, reason := m.read(hashes)
 	if reason != nil {
@@ -107,51 +105,7 @@ func (m *Model) OpenView(hashes []blockhash.Hash) (View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openModelView{m, m.view(blocks), false}, nil
-}
-
-// openModelView is a view of the model as clients see it.
-type openModelView struct {
-	model  *Model
-	view   *modelView
-	closed bool
-}
-
-func (v *openModelView) Len() int {
-	if v.closed {
-		return 0
-	}
-	return len(v.view.blocks)
-}
-
-func (v *openModelView) Block(i int) ([]byte, error) {
-	switch {
-	case v.closed:
-		return nil, v.model.fail("view block", auxerrors.ErrClosed, -1)
-	case i < 0 || i >= len(v.view.blocks):
-		return nil, v.model.fail("view block", auxerrors.ErrOutOfRange, -1)
-	}
-	return v.view.blocks[i].rows, nil
-}
-
-func (v *openModelView) WriteTo(w io.Writer) (int64, error) {
-	if v.closed {
-		return 0, v.model.fail("view write", auxerrors.ErrClosed, -1)
-	}
-	n, err := w.Write(rowsOf(v.view.blocks))
-	if err != nil {
-		err = fmt.Errorf("model: view: %w", err)
-	}
-	return int64(n), err
-}
-
-func (v *openModelView) Close() error {
-	if v.closed {
-		return v.model.fail("view close", auxerrors.ErrClosed, -1)
-	}
-	v.closed = true
-	v.model.closeView(v.view)
-	return nil
+	return &openModelView{m, m.view(blocks)}, nil
 }
 
 // Snapshot is the whole state.

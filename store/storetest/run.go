@@ -20,6 +20,7 @@ func Run(t *testing.T, factory Factory) {
 	t.Run("Pressure", func(t *testing.T) { checkPressure(t, factory) })
 	t.Run("Faults", func(t *testing.T) {
 		checkFaults(t, factory)
+		t.Run("a consumer that does not return", func(t *testing.T) { checkStuckConsumer(t, factory) })
 		t.Run("Close races everything", func(t *testing.T) { checkCloseRaces(t, factory) })
 	})
 	t.Run("Limits", func(t *testing.T) {

@@ -32,10 +32,19 @@ type (
 	Viewer interface {
 		OpenView(hashes []blockhash.Hash) (View, error)
 	}
+	// Leaser has leases. The contract is that of [store.Lease].
+	Leaser interface {
+		TakeLease() Lease
+	}
 	// Snapshotter lets the tests see the whole state, recency included. Without it
 	// they see which blocks are there.
 	Snapshotter interface {
 		Snapshot() store.Snapshot
+	}
+	// Verifier may compare rows that are put with those that are there. If it says
+	// that it does, the conflicts it counts have to be the model's.
+	Verifier interface {
+		Verifies() bool
 	}
 	// Counter counts what is there.
 	Counter interface {
@@ -43,11 +52,22 @@ type (
 	}
 )
 
-// View is an open view of blocks.
+// View is an open view of blocks. Any goroutine may close it, also one in the middle of
+// WriteTo: the contract is that of [store.View].
 type View interface {
 	io.WriterTo
 	Len() int
 	Block(i int) ([]byte, error)
+	Close() error
+}
+
+// Lease owns retains. Any goroutine may close it.
+type Lease interface {
+	RetainPrefix(hashes []blockhash.Hash) (int, error)
+	Retain(hashes []blockhash.Hash) error
+	Publish(blocks []store.Block) (store.PutResult, error)
+	Release(hashes []blockhash.Hash) error
+	Held() int
 	Close() error
 }
 
@@ -60,3 +80,5 @@ func Of(s *store.Store) Store { return adapted{s} }
 type adapted struct{ *store.Store }
 
 func (a adapted) OpenView(hashes []blockhash.Hash) (View, error) { return a.View(hashes) }
+
+func (a adapted) TakeLease() Lease { return a.Lease() }
