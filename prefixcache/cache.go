@@ -186,6 +186,9 @@ func (c *Cache) FreeBlocks() int { return c.pool.free }
 
 // AppendFreeList appends the ids of the free blocks, the next to be reused first.
 func (c *Cache) AppendFreeList(ids []int32) []int32 {
+	if len(c.pool.next) == 0 {
+		return ids // the zero Cache has no blocks
+	}
 	end := c.pool.end()
 	for b := c.pool.next[end]; b != end; b = c.pool.next[b] {
 		ids = append(ids, b)

@@ -70,6 +70,9 @@ func (e *Encoder) Size() int64 { return e.size }
 // announced is a [CountError], and none of these bytes are written. After an error
 // every call returns it.
 func (e *Encoder) Write(rows []byte) (int, error) {
+	if e.err == nil && e.out == nil { // the zero Encoder
+		e.err = fmt.Errorf("auxoutput: encoder: %w", auxerrors.ErrClosed)
+	}
 	if e.err != nil {
 		return 0, e.err
 	}
@@ -130,6 +133,9 @@ func (e *Encoder) Window(skip, take int) io.Writer {
 		if e.err == nil {
 			e.err = &auxerrors.ConfigError{Field: "window", Value: Span{skip, take}, Want: "numbers of rows, at least 0", Reason: auxerrors.ErrTooSmall}
 		}
+		return e
+	}
+	if e.out == nil {
 		return e
 	}
 	rowBytes := e.profile.RowBytes()

@@ -207,3 +207,19 @@ func TestALeaseAllocatesNothingForTheBlocksThatItPublishesAndReleases(t *testing
 		require.NoError(t, lease.Close())
 	}
 }
+
+func TestTheZeroLeaseIsClosed(t *testing.T) {
+	var l store.Lease
+	_, err := l.RetainPrefix(hashesOf(0))
+	require.ErrorIs(t, err, auxerrors.ErrClosed)
+	_, err = l.Publish(blocksOf(0))
+	require.ErrorIs(t, err, auxerrors.ErrClosed)
+	_, err = l.Get(nil, hashesOf(0))
+	require.ErrorIs(t, err, auxerrors.ErrClosed)
+	_, err = l.View(hashesOf(0))
+	require.ErrorIs(t, err, auxerrors.ErrClosed)
+	require.ErrorIs(t, l.Retain(nil), auxerrors.ErrClosed)
+	require.ErrorIs(t, l.Release(nil), auxerrors.ErrClosed)
+	require.Zero(t, l.Held())
+	require.NoError(t, l.Close())
+}

@@ -100,24 +100,18 @@ func NewWriterWith(s *Store, options WriterOptions) (*Writer, error) {
 // store would refuse, whatever happens until then. The writer goes on.
 func (w *Writer) Put(ctx context.Context, batch Batch) (ticket uint64, err error) {
 	w.mu.Lock()
-	put, err := w.put, w.state("put")
-	w.mu.Unlock()
-	if err != nil {
+	defer w.mu.Unlock()
+	if err := w.state("put"); err != nil {
 		return 0, err
 	}
 	if len(batch.Blocks) == 0 && len(batch.Retain) == 0 && len(batch.Release) == 0 {
-		return put, nil
+		return w.put, nil
 	}
 	if err := w.store.refuses(&batch); err != nil {
 		return 0, err
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, w.cancelled("put", err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.state("put"); err != nil {
-		return 0, err
 	}
 	p := &queuedBatch{batch: batch, bytes: batchBytes(&batch)}
 	w.queue.arrive(p)

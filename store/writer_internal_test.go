@@ -179,6 +179,7 @@ func TestABatchThatAResetOvertookIsLeftOut(t *testing.T) {
 		require.ErrorIs(t, err, auxerrors.ErrGeneration, "of now, it is the caller's mistake")
 	}
 	require.EqualValues(t, 3, w.Late(), "and not counted as late")
+	s.current.Store(0) // as if the reset came just now
 	put(5, 1)
 	require.NoError(t, w.Close())
 	require.Equal(t, 1, s.Prefix([]blockhash.Hash{numbered(5)}))

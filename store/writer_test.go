@@ -55,6 +55,9 @@ func TestBatchesAreAppliedInTheOrderOfTheirTickets(t *testing.T) {
 	require.NoError(t, w.Wait(t.Context(), last))
 	require.Equal(t, hashesOf(499), s.Snapshot().Evictable)
 	require.ErrorIs(t, w.Wait(t.Context(), last+1), auxerrors.ErrOutOfRange)
+	empty, err := w.Put(t.Context(), store.Batch{})
+	require.NoError(t, err)
+	require.Equal(t, last, empty, "an empty batch has the ticket of the one before")
 }
 
 func TestAPutWhoseContextIsCancelledAlreadyLeavesNoTrace(t *testing.T) {

@@ -18,10 +18,6 @@ var reasonsOfStore = []reason{
 		why: "The system refuses to take back what it gave.",
 	},
 	{
-		file: "store/view.go", function: "View.Close", text: "CompareAndSwap(v.ticket, v.ticket+1) { return", luck: true,
-		why: "Two goroutines close one view at the same moment.",
-	},
-	{
 		file: "store/writer.go", function: "(*Writer).Wait", text: "case <-ctx.Done()", luck: true,
 		why: "A wait is cancelled at the moment in which what it waits for is done.",
 	},

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"io"
 	"runtime"
 	"testing"
 
@@ -73,11 +74,26 @@ func (s unhurried) Remove(generation uint64, hashes []blockhash.Hash) (int, erro
 
 func (s unhurried) OpenView(hashes []blockhash.Hash) (View, error) {
 	runtime.Gosched()
-	return s.adapted.OpenView(hashes)
+	view, err := s.adapted.OpenView(hashes)
+	return unhurriedView{view}, err
 }
 
 // unhurriedLease and unhurriedView let others go first in the same way.
-type unhurriedLease struct{ Lease }
+type (
+	unhurriedLease struct{ Lease }
+	unhurriedView  struct{ View }
+)
+
+func (v unhurriedView) Close() error {
+	runtime.Gosched()
+	return v.View.Close()
+}
+
+func (v unhurriedView) WriteTo(w io.Writer) (int64, error) {
+	n, err := v.View.WriteTo(w)
+	runtime.Gosched()
+	return n, err
+}
 
 func (s unhurried) TakeLease() Lease { return unhurriedLease{s.adapted.TakeLease()} }
 

@@ -88,12 +88,9 @@ func (mc *machine) actions() map[string]func(*rapid.T) {
 	if _, ok := mc.real.(Viewer); ok {
 		actions["OpenView"] = mc.openView
 		actions["CloseView"] = mc.closeView
-		actions["CloseViewInUse"] = mc.closeViewInUse
 	}
 	if _, ok := mc.real.(Leaser); ok {
-		actions["TakeLease"] = mc.takeLease
-		actions["UseLease"] = mc.useLease
-		actions["CloseLease"] = mc.closeLease
+		actions["Lease"] = mc.lease
 	}
 	return actions
 }
@@ -234,10 +231,23 @@ func (mc *machine) there(blocks []store.Block) int {
 
 func (mc *machine) get(t *rapid.T) {
 	hashes := mc.drawPresent(t, "hashes", 6)
+	if gone := mc.gone(); len(gone) > 0 && rapid.IntRange(0, 2).Draw(t, "one that is gone") == 0 {
+		hashes = append(hashes, gone[rapid.IntRange(0, len(gone)-1).Draw(t, "gone")])
+	}
 	want, wantErr := mc.model.Get([]byte("kept"), hashes)
 	got, err := mc.real.Get([]byte("kept"), hashes)
 	sameReason(t, wantErr, err)
 	require.Equal(t, want, got, "rows, or the buffer as it was")
+}
+
+// gone are the hashes whose blocks were stored and no longer are.
+func (mc *machine) gone() (hashes []blockhash.Hash) {
+	for n := range universe {
+		if hash := hashOf(n); mc.model.gone[hash] != nil && mc.model.find(hash) == nil {
+			hashes = append(hashes, hash)
+		}
+	}
+	return hashes
 }
 
 func (mc *machine) prefix(t *rapid.T) {

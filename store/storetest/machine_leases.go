@@ -18,17 +18,22 @@ type leasePair struct{ real, model Lease }
 // mostLeases is how many leases are open at the same time: few, so that they meet.
 const mostLeases = 3
 
-func (mc *machine) takeLease(*rapid.T) {
-	if len(mc.leases) < mostLeases {
+// lease takes a lease, or uses or closes one.
+func (mc *machine) lease(t *rapid.T) {
+	at := rapid.IntRange(0, mostLeases-1).Draw(t, "lease")
+	switch {
+	case at >= len(mc.leases):
 		mc.leases = append(mc.leases, leasePair{mc.real.(Leaser).TakeLease(), mc.model.TakeLease()})
+	case rapid.IntRange(0, 3).Draw(t, "close") == 0:
+		lease := mc.leases[at]
+		mc.leases = slices.Delete(mc.leases, at, at+1)
+		closeLease(t, lease)
+	default:
+		mc.useLease(t, mc.leases[at])
 	}
 }
 
-func (mc *machine) useLease(t *rapid.T) {
-	if len(mc.leases) == 0 {
-		return
-	}
-	lease := mc.leases[rapid.IntRange(0, len(mc.leases)-1).Draw(t, "lease")]
+func (mc *machine) useLease(t *rapid.T, lease leasePair) {
 	switch rapid.SampledFrom([]string{"retain", "retain prefix", "publish", "release"}).Draw(t, "lease op") {
 	case "retain":
 		hashes := mc.drawPresent(t, "hashes", 3)
@@ -53,14 +58,14 @@ func (mc *machine) useLease(t *rapid.T) {
 		}
 		require.Equal(t, want, got)
 	case "release":
-		hashes := mc.drawHeld(t, lease.model.(*modelLease))
+		hashes := drawHeld(t, lease.model.(*modelLease))
 		sameReason(t, lease.model.Release(hashes), lease.real.Release(hashes))
 	}
 	require.Equal(t, lease.model.Held(), lease.real.Held())
 }
 
 // drawHeld draws hashes that a lease holds, now and then one too many.
-func (mc *machine) drawHeld(t *rapid.T, lease *modelLease) (hashes []blockhash.Hash) {
+func drawHeld(t *rapid.T, lease *modelLease) (hashes []blockhash.Hash) {
 	for _, hash := range lease.order {
 		for range rapid.IntRange(0, lease.counts[hash]).Draw(t, "releases") {
 			hashes = append(hashes, hash)
@@ -72,13 +77,7 @@ func (mc *machine) drawHeld(t *rapid.T, lease *modelLease) (hashes []blockhash.H
 	return hashes
 }
 
-func (mc *machine) closeLease(t *rapid.T) {
-	if len(mc.leases) == 0 {
-		return
-	}
-	at := rapid.IntRange(0, len(mc.leases)-1).Draw(t, "lease")
-	lease := mc.leases[at]
-	mc.leases = slices.Delete(mc.leases, at, at+1)
+func closeLease(t *rapid.T, lease leasePair) {
 	sameClose(t, lease.model.Close(), lease.real.Close())
 	require.Zero(t, lease.real.Held())
 	require.NoError(t, lease.real.Close(), "a second Close does nothing")

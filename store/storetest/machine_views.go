@@ -30,6 +30,10 @@ func (mc *machine) closeView(t *rapid.T) {
 	at := rapid.IntRange(0, len(mc.views)-1).Draw(t, "view")
 	view := mc.views[at]
 	mc.views = slices.Delete(mc.views, at, at+1)
+	if rapid.Bool().Draw(t, "in use") {
+		mc.closeInUse(t, view)
+		return
+	}
 	sameView(t, view)
 	mc.closeBoth(t, view)
 }
@@ -53,15 +57,9 @@ func sameView(t *rapid.T, view viewPair) {
 	require.ErrorIs(t, err, auxerrors.ErrOutOfRange)
 }
 
-// closeViewInUse closes a view in the middle of writing it, as another goroutine may,
+// closeInUse closes a view in the middle of writing it, as another goroutine may,
 // and goes on with the store before the writing goes on.
-func (mc *machine) closeViewInUse(t *rapid.T) {
-	if len(mc.views) == 0 {
-		return
-	}
-	at := rapid.IntRange(0, len(mc.views)-1).Draw(t, "view")
-	view := mc.views[at]
-	mc.views = slices.Delete(mc.views, at, at+1)
+func (mc *machine) closeInUse(t *rapid.T, view viewPair) {
 	model := view.model.(*openModelView)
 	want := rowsOf(model.view.blocks)
 	require.NoError(t, model.begin("view write"))
