@@ -60,10 +60,11 @@ func newGate(s *store.Store, writer *store.Writer) *Gate {
 }
 
 // Admit starts a life of a request with the keys of its KV hit, in prefix order
-// ([Scheduler.AppendHitKeys]), and returns how many leading ones can be used: their rows are stored, or promised
-// by a request whose publication comes first, and there is room to retain them.
-// Exactly those are pinned from here on. It is called for every admission, even
-// with no hit at all.
+// ([Scheduler.AppendHitKeys]), and returns how many leading ones can be used: their
+// rows are stored, or promised by a request whose publication comes first, and there is
+// room to retain them. Exactly those are pinned from here on. It is called for every
+// admission, even with no hit at all. If the hit that the KV cache can use is shorter,
+// [Gate.Shorten] comes next.
 //
 // An id whose last admission is neither scheduled nor dropped is
 // ErrDuplicateRequest. Errors of the store come back as they are.

@@ -51,12 +51,12 @@ func (p *plan) end() int { return p.at + p.accepted }
 // published. [Worker.DrainEvicted] then names KV blocks to drop.
 //
 // Rows of another shape or item width than the profile's do not have the length that
-// RowCount says, and are ErrProfile. Anything else that is wrong with the step itself refuses it whole, leaves the worker as it was,
-// and the step to be processed again or abandoned: ErrTokenCount,
-// ErrRejectedCount, ErrUnknownRequest, ErrDuplicateRequest, ErrCaptureGap,
-// ErrCaptureBackwards, ErrNotContiguous, ErrNegativeStart, ErrProfile,
-// ErrExhausted, ErrStepOrder, or an error of the store (ErrCannotFit in Reference
-// mode). What Begin returns comes here if the step began before the last output was
+// RowCount says, and are ErrProfile. That, and anything else that is wrong with the step
+// itself, refuses it whole, leaves the worker as it was, and the step to be processed
+// again or abandoned: ErrTokenCount, ErrRejectedCount, ErrUnknownRequest,
+// ErrDuplicateRequest, ErrCaptureGap, ErrCaptureBackwards, ErrNotContiguous,
+// ErrNegativeStart, ErrExhausted, ErrStepOrder, or an error of the store (ErrCannotFit in
+// Reference mode). What Begin returns comes here if the step began before the last output was
 // processed. errors.ErrGeneration reports an output of an older generation, which
 // is done with.
 func (w *Worker) Process(step Step, batch Batch, out *Output) error {

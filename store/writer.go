@@ -188,9 +188,10 @@ func (w *Writer) Flush(ctx context.Context) error {
 }
 
 // Wait waits until the batch with this ticket is applied, and with it all
-// before it. It returns nil if that has happened, also after a later batch has
-// failed or the writer was closed; and for a batch that was left out as late. If this batch or one before it has failed, it
-// returns an error that wraps [auxerrors.ErrPublication] and the cause.
+// before it. It returns nil if that has happened, also after a later batch has failed
+// or the writer was closed; and for a batch that was left out as late. If this batch or
+// one before it has failed, it returns an error that wraps [auxerrors.ErrPublication]
+// and the cause.
 func (w *Writer) Wait(ctx context.Context, ticket uint64) error {
 	for {
 		w.mu.Lock()

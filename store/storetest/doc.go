@@ -9,8 +9,9 @@
 // possible. The others record histories of concurrent operations, Close and Reset
 // among them, and ask whether the model could have given the same answers in some
 // order; commit faults, after which a store has to answer like a twin on which none
-// was committed; close views in use and release what leases hold, as others do; let operations race with Close; and watch limits: slots under many
-// goroutines, memory under many hashes, and what a slot showed before.
+// was committed; close views in use and release what leases hold, as others do; let
+// operations race with Close; and watch limits: slots under many goroutines, memory
+// under many hashes, and what a slot showed before.
 //
 //	func TestMyStore(t *testing.T) {
 //		storetest.Run(t, func(slots, blockBytes int) (storetest.Store, error) {
