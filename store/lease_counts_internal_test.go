@@ -75,6 +75,7 @@ func TestReleasingOneHashAtATimeCostsTheSameHoweverManyAreHeld(t *testing.T) {
 					raise(i)
 				}
 				pattern(n, raise, lower)
+				require.LessOrEqual(t, len(c.entries), 2*n+fewestUnused, "entries kept for %d hashes", n)
 				require.LessOrEqual(t, work, 4*calls, "entries gone through in %d calls with %d hashes", calls, n)
 			}
 		})

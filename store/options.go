@@ -21,8 +21,8 @@ type Options struct {
 	BlockBytes int
 
 	// Verify keeps a checksum (XXH64) of every block. A put whose payload
-	// differs from that of the block already present then counts as a conflict,
-	// and a read checks the bytes before it returns them. It roughly doubles the
+	// differs from that of the block already present, or from that of its first
+	// mention in the batch, then counts as a conflict, and a read checks the bytes before it returns them. It roughly doubles the
 	// cost of both and adds 8 bytes a slot.
 	Verify bool
 

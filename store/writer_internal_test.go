@@ -240,6 +240,40 @@ func TestABatchLargerThanTheQueueIsTakenAlone(t *testing.T) {
 	require.Zero(t, w.QueuedBytes())
 }
 
+func TestWhoGivesUpWaitingMakesWayForASmallerBatch(t *testing.T) {
+	s, err := New(Options{MaxBytes: 64 * 8, BlockBytes: 8})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	small := Batch{Blocks: []Block{{numbered(1), make([]byte, 8)}}}
+	large := Batch{Blocks: []Block{{numbered(2), make([]byte, 8)}, {numbered(3), make([]byte, 8)}}}
+	w, err := NewWriterWith(s, WriterOptions{Depth: 100, MaxBytes: 2 * batchBytes(&small)})
+	require.NoError(t, err)
+	s.mu.Lock()
+	_, err = w.Put(t.Context(), small)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	gone, let := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := w.Put(ctx, large); gone <- err }()
+	for w.waiting() < 1 {
+		time.Sleep(time.Microsecond)
+	}
+	go func() { _, err := w.Put(context.Background(), small); let <- err }()
+	for w.waiting() < 2 {
+		time.Sleep(time.Microsecond)
+	}
+	cancel()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	select {
+	case err = <-let:
+	case <-time.After(10 * time.Second):
+		err = errors.New("there is room, and nobody is let in")
+	}
+	s.mu.Unlock()
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.EqualValues(t, 2, s.Stats().Puts)
+}
+
 func (w *Writer) waiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
