@@ -2,7 +2,6 @@ package connector
 
 import (
 	"github.com/auxoutput/auxoutput/blockhash"
-	"github.com/auxoutput/auxoutput/store"
 )
 
 // Abandon gives a step up whose output will not come. Requests scheduled in it have
@@ -55,7 +54,7 @@ func (w *Worker) giveUp(step *begun) {
 	}
 	// A release cannot fail but for a store that is closed or reset, and then
 	// there is nothing left to release.
-	if w.rows.put(store.Batch{Release: w.release}) == nil {
+	if w.rows.giveBack(w.release) == nil {
 		w.gate.unpin(step.holdings)
 	}
 	for _, l := range w.ending {

@@ -182,7 +182,7 @@ func (w *Worker) apply(step *begun, meta *Metadata) error {
 	for _, h := range step.holdings {
 		w.release = append(w.release, h.pins()...)
 	}
-	err := w.rows.put(store.Batch{Blocks: w.blocks, Retain: w.retain, Release: w.release, Partial: w.partial, Evicted: w.evicts})
+	err := w.rows.putOrApart(store.Batch{Blocks: w.blocks, Retain: w.retain, Release: w.release, Partial: w.partial, Evicted: w.evicts})
 	w.blocks = clearAll(w.blocks)
 	if err != nil {
 		return err

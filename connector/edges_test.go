@@ -183,3 +183,31 @@ func TestABlockWithAWrongChecksumFailsItsRequestAndIsCounted(t *testing.T) {
 	require.EqualValues(t, 1, b.worker.Stats().Failures.Corrupt)
 	require.Zero(t, b.worker.Stats().Failures.MissingBlocks)
 }
+
+// Somebody else's mistake at a shared store keeps nothing of this worker's retained.
+func TestWhatOthersReleasedKeepsNothingElseRetained(t *testing.T) {
+	for name, end := range map[string]func(*bench) error{
+		"the worker is closed":    func(b *bench) error { return b.worker.Close() },
+		"an admission is dropped": func(b *bench) error { return b.worker.Gate().Drop("b") },
+		"a request ends, and a step begins": func(b *bench) error {
+			meta := starts(0, map[string][]blockhash.Hash{"b": hashesOf("0", "1", "2")}, "b")
+			meta.Finished = ends("a").Finished
+			b.run(meta, chunk("b", 12, "m"))
+			b.begin(ends("b"))
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 8, gated)
+			h := hashesOf("0", "1", "2")
+			b.admit("a", 0, h)
+			b.run(starts(0, map[string][]blockhash.Hash{"a": h}, "a"), one("a", 0, "abcdefghijkl"))
+			require.Equal(t, 3, b.admit("b", 3, h))
+			_, err := b.store.Put(store.Batch{Release: []blockhash.Hash{h[1], h[1]}})
+			require.NoError(t, err)
+			require.NoError(t, end(b))
+			require.NoError(t, b.worker.Close())
+			require.Zero(t, b.store.Stats().Retained)
+		})
+	}
+}

@@ -210,7 +210,7 @@ func (g *Gate) Drop(id string) error {
 }
 
 func (g *Gate) drop(h *holding) error {
-	if err := g.rows.put(store.Batch{Release: h.pins()}); err != nil {
+	if err := g.rows.giveBack(h.pins()); err != nil {
 		return err
 	}
 	h.pinned = nil

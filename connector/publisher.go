@@ -2,9 +2,11 @@ package connector
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/auxoutput/auxoutput/blockhash"
+	auxerrors "github.com/auxoutput/auxoutput/errors"
 	"github.com/auxoutput/auxoutput/store"
 )
 
@@ -43,6 +45,38 @@ func (p *publisher) put(b store.Batch) error {
 	b.Retain, b.Release = slices.Clone(b.Retain), slices.Clone(b.Release)
 	_, err := p.writer.Put(context.Background(), b)
 	return err
+}
+
+// putOrApart carries out a batch in steps of its own if somebody else has released some
+// of what it releases: otherwise that mistake would refuse this step and all that follow.
+func (p *publisher) putOrApart(b store.Batch) error {
+	err := p.put(b)
+	if p.writer != nil || !errors.Is(err, auxerrors.ErrNotRetained) {
+		return err
+	}
+	if err := p.put(store.Batch{Retain: b.Retain}); err != nil {
+		return err
+	}
+	if err := p.giveBack(b.Release); err != nil {
+		return err
+	}
+	b.Retain, b.Release = nil, nil
+	return p.put(b)
+}
+
+// giveBack releases keys whatever else has happened to them: one that somebody else
+// has released, by a mistake at a shared store, keeps none of the others retained.
+func (p *publisher) giveBack(keys []blockhash.Hash) error {
+	err := p.put(store.Batch{Release: keys})
+	if p.writer != nil || !errors.Is(err, auxerrors.ErrNotRetained) {
+		return err
+	}
+	for i := len(keys) - 1; i >= 0; i-- { // so that the head ends newest
+		if one := p.put(store.Batch{Release: keys[i : i+1]}); one != nil && !errors.Is(one, auxerrors.ErrNotRetained) {
+			return one
+		}
+	}
+	return nil
 }
 
 // get appends the rows of blocks to dst, after everything that was put.

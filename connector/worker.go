@@ -261,7 +261,7 @@ func (w *Worker) Close() error {
 	}
 	w.steps = clearAll(w.steps)
 	w.lives.endAll()
-	err := w.rows.put(store.Batch{Release: release})
+	err := w.rows.giveBack(release)
 	if err == nil && w.gate != nil {
 		err = w.gate.close()
 	}
