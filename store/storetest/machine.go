@@ -35,6 +35,7 @@ type machine struct {
 	model      *Model
 	blockBytes int
 	views      []viewPair
+	opened     []View // every view of the store, to be closed whatever happens
 	leases     []leasePair
 	tries      int // makes payloads differ
 }
@@ -58,8 +59,8 @@ func Property(factory Factory) func(*rapid.T) {
 			mc.model.Verify = verifier.Verifies()
 		}
 		defer func() {
-			for _, view := range mc.views {
-				_ = view.real.Close() // the store would wait for it
+			for _, view := range mc.opened {
+				_ = view.Close() // the store would wait for it
 			}
 			require.NoError(t, real.Close())
 			require.NoError(t, real.Close(), "a second Close is harmless")

@@ -20,6 +20,7 @@ func (mc *machine) openView(t *rapid.T) {
 	sameReason(t, wantErr, err)
 	if err == nil {
 		mc.views = append(mc.views, viewPair{got, want})
+		mc.opened = append(mc.opened, got)
 	}
 }
 
