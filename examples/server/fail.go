@@ -34,7 +34,8 @@ type failure struct {
 
 // failureOf says who has to do something about an error: the client (4xx) or the
 // server (5xx). A request that no empty store could hold is the client's. One whose
-// rows were lost failed here, alone, and sending it again meets the same KV blocks.
+// rows were lost failed here, alone; its KV blocks are dropped, so that it is computed
+// when it is sent again.
 func failureOf(err error) failure {
 	f := failure{Message: err.Error(), Type: "InternalServerError", Code: http.StatusInternalServerError}
 	var (
