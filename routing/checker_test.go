@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -195,7 +196,7 @@ func TestExemptLayersThatCannotBeAreRefused(t *testing.T) {
 		exempt []int
 		want   error
 	}{
-		{[]int{-1}, auxerrors.ErrOutOfRange}, {[]int{0, 3}, auxerrors.ErrOutOfRange}, {[]int{1 << 62}, auxerrors.ErrOutOfRange},
+		{[]int{-1}, auxerrors.ErrOutOfRange}, {[]int{0, 3}, auxerrors.ErrOutOfRange}, {[]int{math.MaxInt}, auxerrors.ErrOutOfRange},
 		{[]int{1, 2, 1}, auxerrors.ErrMismatch}, {[]int{0, 0, 0, 0, 0}, auxerrors.ErrMismatch},
 	} {
 		c := routing.Checks{Exempt: tc.exempt}

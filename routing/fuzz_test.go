@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"testing"
 
@@ -134,7 +135,7 @@ func FuzzDecodeRaw(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6}, uint8(1), 3, 1, routing.AnyRows)
 	f.Add([]byte{0, 0, 0, 128}, uint8(5), 1, 1, 4)
 	f.Add([]byte{0}, uint8(2), 1<<31-1, 1<<31-1, 0)
-	f.Add([]byte{}, uint8(1), 1, 1, 1<<62)
+	f.Add([]byte{}, uint8(1), 1, 1, math.MaxInt)
 	f.Fuzz(func(t *testing.T, data []byte, d uint8, layers, topK, rows int) {
 		form := routing.RawForm{DType: routing.DType(d), Layers: layers, TopK: topK, Rows: rows}
 		a, err := routing.DecodeRaw(data, form)

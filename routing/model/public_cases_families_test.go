@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -330,7 +331,7 @@ func TestPublicCase_PC_136_TheLayersWithRoutersFollowFromTheFile(t *testing.T) {
 	}
 	for _, bad := range []model.Model{
 		{}, {Layers: 4, MoELayers: 2}, {Layers: 4, MoELayers: 2, Dense: []int{2, 0}}, {Layers: 4, MoELayers: 2, Dense: []int{0, 4}},
-		{Layers: 4, MoELayers: 5}, {Layers: 1 << 40, MoELayers: 1 << 40}, {Layers: -4, MoELayers: -4},
+		{Layers: 4, MoELayers: 5}, {Layers: math.MaxInt, MoELayers: math.MaxInt}, {Layers: -4, MoELayers: -4},
 	} {
 		_, err := bad.LayerMap()
 		var config *auxerrors.ConfigError
