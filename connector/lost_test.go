@@ -307,3 +307,26 @@ func TestAnAdmissionThatIsShortenedHoldsTheRestNoMore(t *testing.T) {
 	b.empty()
 	require.Equal(t, 8, gate.Room())
 }
+
+// vLLM and SGLang return dense layers as zeros: named as exempt they are fine.
+func TestDenseLayersThatAreExemptMayBeZero(t *testing.T) {
+	rows := wideRows(0, 64)
+	for position := range 64 {
+		clear(rows[position*wide.RowBytes():][:2*wide.TopK]) // layers 0 and 1
+	}
+	batch := one("a", 0, string(rows))
+	batch.Bounds, batch.RowCount = []int{0, 64}, 64
+	for _, exempt := range [][]int{{0, 1}, {0}} {
+		b := newWide(t, func(o *connector.Options) { o.Exempt = exempt })
+		out := b.answer(b.begin(starts(0, nil, "a")), batch)
+		if len(exempt) == 2 {
+			require.NoError(t, out.Err)
+			require.Equal(t, rows, out.Rows)
+			continue
+		}
+		var wrong *routing.IDError
+		require.ErrorAs(t, out.Err, &wrong)
+		require.ErrorIs(t, wrong, routing.ErrZeroLayer)
+		require.Equal(t, 1, wrong.Layer)
+	}
+}
