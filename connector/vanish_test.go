@@ -64,9 +64,9 @@ func TestALifeOfBeforeAResetGivesNothingBackToTheGate(t *testing.T) {
 	require.Equal(t, 3, b.worker.Gate().Room(), "what b reserved is still there")
 }
 
-// doomed is a step behind another one, whose metadata is found to be wrong only when
+// refusedLate is a step behind another one, whose metadata is found to be wrong only when
 // it takes effect: it ends a request that there never was.
-func (b *bench) doomed(hashes []blockhash.Hash) (first, second connector.Step) {
+func (b *bench) refusedLate(hashes []blockhash.Hash) (first, second connector.Step) {
 	b.admit("a", 0, nil)
 	first = b.begin(starts(0, nil, "a"))
 	require.Equal(b, len(hashes), b.admit("b", len(hashes), hashes))
@@ -82,7 +82,7 @@ func TestARequestThatStartsInAStepThatIsGivenUpHoldsNothingInTheStore(t *testing
 	b.run(starts(0, map[string][]blockhash.Hash{"o": h}, "o"), one("o", 0, "abcd"))
 	b.begin(ends("o"))
 
-	first, second := b.doomed(h)
+	first, second := b.refusedLate(h)
 	require.Equal(t, []string{"a@0:x"}, b.process(first, one("a", 0, "x")))
 	b.refuses(second, one("b", 4, "e"), connector.ErrUnknownRequest)
 	require.Equal(t, 1, b.store.Stats().Retained, "the hit is pinned while the step can be tried again")
@@ -205,7 +205,7 @@ func TestClosingTheWorkerReleasesTheHitsOfAStepThatHasNotTakenEffect(t *testing.
 	b.admit("o", 0, h)
 	b.run(starts(0, map[string][]blockhash.Hash{"o": h}, "o"), one("o", 0, "abcd"))
 	b.begin(ends("o"))
-	b.doomed(h)
+	b.refusedLate(h)
 	require.Equal(t, 1, b.store.Stats().Retained)
 	require.NoError(t, b.worker.Close())
 	b.empty()

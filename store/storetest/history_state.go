@@ -116,7 +116,7 @@ func (s sequentialState) text() string {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, s.model.generation, s.model.closed)
 	for _, block := range s.model.order {
-		fmt.Fprintln(&b, block.hash, block.rows[0], block.views, block.doomed)
+		fmt.Fprintln(&b, block.hash, block.rows[0], block.views, block.removed)
 	}
 	for n := range universe {
 		fmt.Fprintln(&b, s.model.refs[hashOf(n)])

@@ -30,10 +30,10 @@ type Model struct {
 
 // modelBlock is one stay of a block in the store.
 type modelBlock struct {
-	hash   blockhash.Hash
-	rows   []byte
-	views  int  // open views that show it
-	doomed bool // goes with the last release
+	hash    blockhash.Hash
+	rows    []byte
+	views   int  // open views that show it
+	removed bool // goes with the last release
 }
 
 // modelView is a view until its blocks are given back: by Close, or by the last use if
@@ -92,16 +92,16 @@ func (m *Model) occupied() int {
 
 // saved is what a failing batch is undone with.
 type saved struct {
-	order  []*modelBlock
-	doomed []bool
-	refs   map[blockhash.Hash]int
-	gone   map[blockhash.Hash]error
+	order   []*modelBlock
+	removed []bool
+	refs    map[blockhash.Hash]int
+	gone    map[blockhash.Hash]error
 }
 
 func (m *Model) save() saved {
 	s := saved{order: slices.Clone(m.order), refs: map[blockhash.Hash]int{}, gone: map[blockhash.Hash]error{}}
 	for _, block := range m.order {
-		s.doomed = append(s.doomed, block.doomed)
+		s.removed = append(s.removed, block.removed)
 	}
 	for hash, n := range m.refs {
 		s.refs[hash] = n
@@ -115,7 +115,7 @@ func (m *Model) save() saved {
 func (m *Model) restore(s saved) {
 	m.order, m.refs, m.gone = s.order, s.refs, s.gone
 	for i, block := range m.order {
-		block.doomed = s.doomed[i]
+		block.removed = s.removed[i]
 	}
 }
 
@@ -178,7 +178,7 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 	incoming := map[*modelBlock]bool{} // blocks of this batch; true: new
 	for _, block := range slices.Backward(distinct) {
 		if stored := m.find(block.Hash); stored != nil {
-			stored.doomed = false
+			stored.removed = false
 			m.touch(stored)
 			incoming[stored] = false
 			result.Present++
@@ -200,7 +200,7 @@ func (m *Model) put(b store.Batch) (result store.PutResult, reason error) {
 	for _, hash := range terminals {
 		switch block := m.find(hash); {
 		case block == nil:
-		case block.doomed:
+		case block.removed:
 			m.drop(block, auxerrors.ErrRemoved)
 		default:
 			m.touch(block)
@@ -311,12 +311,12 @@ func (m *Model) remove(hashes []blockhash.Hash) int {
 	n := 0
 	for _, hash := range hashes {
 		block := m.find(hash)
-		if block == nil || block.doomed {
+		if block == nil || block.removed {
 			continue
 		}
 		n++
 		if m.refs[hash] > 0 {
-			block.doomed = true
+			block.removed = true
 			continue
 		}
 		m.drop(block, auxerrors.ErrRemoved)
